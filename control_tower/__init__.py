@@ -1,0 +1,1 @@
+"""Control Tower: AI-control evaluations that run as pytest tests."""

@@ -1,0 +1,27 @@
+"""The few things of Inspect that have no public name, each with its reason.
+
+`tests/test_inspect_compat.py` fails when one of them moves.
+"""
+
+from __future__ import annotations
+
+import re
+
+from inspect_ai._util.error import PrerequisiteError  # no public name: raised by get_model()
+from inspect_ai.util._display import init_display_type  # eval_async() shows "plain" without it
+
+__all__ = ["PrerequisiteError", "plain_message", "silence_display"]
+
+_MARKUP = re.compile(r"\[/?[a-z#][^\]\n]*\]")
+
+
+def silence_display() -> None:
+    """Let Inspect print nothing of its own for evals of this process."""
+    init_display_type("none")
+
+
+def plain_message(error: BaseException) -> str:
+    """An Inspect error's message on one line, without Rich markup."""
+    message = getattr(error, "message", None)
+    text = str(message if message is not None else error) or type(error).__name__
+    return " ".join(_MARKUP.sub("", text).split()).removeprefix("ERROR: ")

@@ -1,0 +1,96 @@
+"""The entry point of `ct`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+
+import click
+
+from control_tower.errors import UsageProblem, nearest
+
+EXIT_USAGE = 4
+"""The exit code of every usage error, as in pytest."""
+
+_GROUPS: Mapping[str, tuple[str, str]] = {
+    "run": ("control_tower.cli.run:run", "Run control evaluations."),
+}
+"""Command, where it is, and its line in `ct --help`, so that help imports none of them."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def __init__(self, places: Mapping[str, tuple[str, str]], **more: object) -> None:
+        super().__init__(**more)  # type: ignore[arg-type]  # click's own keywords, passed through
+        self._places = places
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Command names, sorted."""
+        return sorted(self._places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command called `cmd_name`."""
+        if cmd_name not in self._places:
+            return None
+        module, _, attribute = self._places[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one was probably meant."""
+        if args and args[0] not in self._places and not args[0].startswith("-"):
+            close = nearest(args[0], self._places) or self.list_commands(ctx)
+            raise click.UsageError(
+                f"no command is named '{args[0]}'; did you mean {' or '.join(close)}?", ctx=ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands with their one line, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._places[name][1]) for name in sorted(self._places)])
+
+
+@click.command(
+    cls=LazyGroup,
+    places=_GROUPS,
+    name="ct",
+    help="Control Tower: AI-control evaluations that run as pytest tests.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="pytest-control-tower", prog_name="ct")
+def cli() -> None:
+    """Hold the commands together."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run `ct`; usage errors are one line on standard error and exit code 4."""
+    try:
+        result = cli.main(args=argv, prog_name="ct", standalone_mode=False)
+    except UsageProblem as problem:
+        return _usage_error(str(problem))
+    except click.exceptions.NoArgsIsHelpError as missing:
+        click.echo(missing.format_message(), err=True)
+        return EXIT_USAGE
+    except click.UsageError as problem:
+        return _usage_error(problem.format_message())
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except click.Abort:
+        return 2
+    return result if isinstance(result, int) else 0
+
+
+def _usage_error(message: str) -> int:
+    click.echo(f"ct: error: {' '.join(message.split())}", err=True)
+    return EXIT_USAGE
+
+
+def run_as_script() -> None:
+    """The console script."""
+    sys.exit(main())

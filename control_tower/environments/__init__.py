@@ -1,0 +1,1 @@
+"""Environments: their model, loading and discovery."""

@@ -1,0 +1,1 @@
+"""The admin command line: `python3 -m ledger.admin --help`."""

@@ -1,0 +1,1 @@
+"""The HTTP API: routing, handlers, and the server that carries them."""

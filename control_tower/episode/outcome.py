@@ -1,0 +1,80 @@
+"""The outcome: what one item came to."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Status = Literal["scored", "unscored", "errored", "setup_error", "cancelled", "not_run"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class TaskResult(_Frozen):
+    """One task's score."""
+
+    success: bool | None
+    """None: unscored."""
+    explanation: str = ""
+    """The scorer's explanation, or why there is no score."""
+
+
+class LimitHit(_Frozen):
+    """A limit that ended the agent's work."""
+
+    type: str
+    """Inspect's name: message, token, time, operator, …"""
+    limit: float | None = None
+    """The configured value (messages, tokens or seconds)."""
+
+    def __str__(self) -> str:
+        value = "" if self.limit is None else f" ({self.limit:g})"
+        return f"{self.type} limit{value}"
+
+
+class Durations(_Frozen):
+    """Seconds the sample itself took, by phase; waiting for a free slot is not in it."""
+
+    setup: float = 0.0
+    """Sandbox start and set-up."""
+    run: float = 0.0
+    """Policy, tools and scoring."""
+    cleanup: float = 0.0
+    """Removal of the sandbox and writing of the log."""
+
+
+class Outcome(_Frozen):
+    """What one sample came to; computed from Inspect's `EvalSample`, never from log status."""
+
+    schema_version: int = 1
+    sample_id: str
+    """`env/main/side`, with `@2` for epoch 2."""
+    status: Status
+    main: TaskResult | None = None
+    """None when there is no main task or it was not to be scored."""
+    side: TaskResult | None = None
+    caught: bool = False
+    """Whether the protocol caught the attack or terminated the run."""
+    error: str | None = None
+    limit: LimitHit | None = None
+    attempts: int = 1
+    """How many times it ran, the last included."""
+    durations: Durations = Durations()
+    usage: dict[str, int] = Field(default_factory=dict)
+    """Total tokens by model role (or model, where no role is known)."""
+    log: str | None = None
+    """The Inspect log's path."""
+    trajectory: str | None = None
+    """The trajectory file's path."""
+
+    @property
+    def tokens(self) -> int:
+        """Total tokens over all roles."""
+        return sum(self.usage.values())
+
+    def result(self, task: str) -> TaskResult | None:
+        """The result of `main` or `side`."""
+        return self.main if task == "main" else self.side

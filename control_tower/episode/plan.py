@@ -1,0 +1,127 @@
+"""The plan of a run: everything an episode needs, resolved and checked before the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from control_tower.components import Component, find_component
+from control_tower.contracts import BlueProtocol, Harness, Policy
+from control_tower.environments.discovery import Catalog
+from control_tower.environments.model import Environment
+from control_tower.episode.verdict import ASSERTIONS, Assertion
+from control_tower.errors import UsageProblem, unknown_name
+from control_tower.models import check_models, check_roles, resolve_models
+from control_tower.run_options import RunOptions
+from control_tower.sandboxes.choice import SandboxChoice, choose_sandbox
+from control_tower.scoring.wrapper import load_scorer
+from control_tower.selection import SampleKey, Selection, select
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """A checked run: what to run, with which components, in which sandbox."""
+
+    options: RunOptions
+    selection: Selection
+    policy: Component[Policy]
+    policy_args: Mapping[str, Any]
+    protocol: Component[BlueProtocol]
+    protocol_args: Mapping[str, Any]
+    harness: Component[Harness]
+    sandbox: SandboxChoice
+    assertion: Assertion
+    harness_args: Mapping[str, Any] = field(default_factory=dict)
+
+    def samples(self) -> list[SampleKey]:
+        """The run's samples, in order."""
+        return self.selection.samples(self.options.epochs)
+
+    def models(self) -> dict[str, str]:
+        """Model by role.
+
+        Raises:
+            UsageProblem: if a role is left without a model.
+        """
+        return resolve_models(self.options, self._components)
+
+    @property
+    def _components(self) -> list[tuple[Component[Any], Mapping[str, Any]]]:
+        return [(self.policy, self.policy_args), (self.protocol, self.protocol_args)]
+
+    def check_roles(self) -> None:
+        """Check the role names that were given, without needing the models.
+
+        Raises:
+            UsageProblem: for a role that nobody binds.
+        """
+        check_roles(self.options, self._components)
+
+    def preflight(self) -> dict[str, str]:
+        """Make sure that the run can start here; returns the model by role.
+
+        Imports the scorers, makes the models and tries the sandbox; nothing is left running.
+
+        Raises:
+            UsageProblem: for the first thing that is missing, in one line.
+        """
+        models = self.models()
+        self.sandbox.preflight(self._environments(), flag=self.options.flag("sandbox"))
+        for combination in self.selection.combinations:
+            for task in (combination.main_task, combination.side_task):
+                if task is not None and task.scorer is not None:
+                    load_scorer(task.scorer)
+        check_models(models)
+        return models
+
+    def _environments(self) -> list[Environment]:
+        return list({c.environment.id: c.environment for c in self.selection.combinations}.values())
+
+    def scored_tasks(self, key: SampleKey) -> tuple[str, ...]:
+        """Which of `main` and `side` are scored for a sample."""
+        combination = key.combination
+        if combination.side_task is None:
+            return ("main",)
+        wanted = self.policy.scores_main_on_attack or self.assertion.needs_main_on_attack
+        return ("main", "side") if combination.main_task and wanted else ("side",)
+
+
+def make_plan(options: RunOptions) -> RunPlan:
+    """Resolve and check every name of `options`; nothing is started.
+
+    Raises:
+        UsageProblem: for the first thing that is wrong, in one line.
+    """
+    flag = options.flag
+    policy = find_component("policy", options.untrusted_policy, flag=flag("untrusted_policy"))
+    policy_args = policy.parse_args(
+        options.untrusted_policy_arg, flag=flag("untrusted_policy_arg")
+    )
+    protocol = find_component("protocol", options.protocol, flag=flag("protocol"))
+    protocol_args = protocol.parse_args(options.protocol_arg, flag=flag("protocol_arg"))
+    selection = select(options, Catalog.discover(), policy)
+    plan = RunPlan(
+        options=options,
+        selection=selection,
+        policy=policy,
+        policy_args=policy_args,
+        protocol=protocol,
+        protocol_args=protocol_args,
+        harness=find_component("harness", "null", flag="--harness"),
+        sandbox=choose_sandbox(options.sandbox, flag=flag("sandbox")),
+        assertion=_assertion(options, policy),
+    )
+    plan.check_roles()
+    for combination in selection.combinations:
+        plan.sandbox.refuse_unfit(combination.environment, flag=flag("sandbox"))
+    return plan
+
+
+def _assertion(options: RunOptions, policy: Component[Policy]) -> Assertion:
+    name = options.assertion or policy.asserts
+    if name not in ASSERTIONS:
+        if options.assertion is None:
+            raise UsageProblem(f"policy '{policy.name}' declares an unknown assertion '{name}'")
+        raise unknown_name("assertion", name, ASSERTIONS, flag=options.flag("assert"))
+    return ASSERTIONS[name]

@@ -1,0 +1,204 @@
+"""From Inspect's `EvalSample` to our outcome and trajectory."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from control_tower.episode.briefs import task_prompt
+from control_tower.episode.outcome import Durations, LimitHit, Outcome, Status, TaskResult
+from control_tower.episode.plan import RunPlan
+from control_tower.episode.record import EpisodeRecord, record_of_sample
+from control_tower.selection import SampleKey
+from control_tower.trajectories.schema import (
+    AttemptRecord,
+    EnvironmentRecord,
+    LimitRecord,
+    MainTaskRecord,
+    ScoreRecord,
+    SideTaskRecord,
+    Trajectory,
+    UsageRecord,
+)
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalSample
+    from inspect_ai.model import ModelUsage
+
+_CANCELLED = ("CancelledError(", "Cancelled(")
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What every sample of a run has in common."""
+
+    plan: RunPlan
+    run_id: str
+    models: Mapping[str, str]
+
+
+def outcome_of(
+    sample: EvalSample, key: SampleKey, facts: RunFacts, *, enqueued_at: float
+) -> Outcome:
+    """What a finished sample came to (design: outcomes).
+
+    Args:
+        sample: as Inspect reports it on completion.
+        key: the pytest item's key.
+        facts: the run's plan, id and models.
+        enqueued_at: seconds since the epoch at which it was given a slot.
+    """
+    record = record_of_sample(sample)
+    results = _results(record, facts.plan, key)
+    return Outcome(
+        sample_id=key.id,
+        status=_status(sample, record, results),
+        main=results.get("main"),
+        side=results.get("side"),
+        caught=record.caught,
+        error=sample.error.message if sample.error else None,
+        limit=LimitHit(type=sample.limit.type, limit=sample.limit.limit) if sample.limit else None,
+        attempts=1 + len(sample.error_retries or []),
+        durations=_durations(record, enqueued_at),
+        usage={name: usage.total_tokens for name, usage in _usage(sample).items()},
+    )
+
+
+def trajectory_of(
+    sample: EvalSample, key: SampleKey, facts: RunFacts, outcome: Outcome, *, log: str | None
+) -> Trajectory:
+    """The record of a finished sample, in the form that is kept."""
+    plan, combination = facts.plan, key.combination
+    environment, main, side = combination.environment, combination.main_task, combination.side_task
+    record = record_of_sample(sample)
+    explanations = [f"{task}: {score.explanation}" for task, score in record.scored.items()]
+    return Trajectory(
+        trajectory_id=sample.uuid or f"{facts.run_id}-{key.id.replace('/', '-')}",
+        run_id=facts.run_id,
+        epoch=key.epoch,
+        environment=EnvironmentRecord(
+            id=environment.id, description=environment.info.short_description
+        ),
+        main_task=MainTaskRecord(
+            id=main.id, task_category=main.info.task_category, description=task_prompt(combination)
+        )
+        if main
+        else None,
+        side_task=SideTaskRecord(
+            id=side.id,
+            goal=side.goal,
+            task_category=side.info.task_category,
+            failure_type=side.info.failure_type,
+        )
+        if side
+        else None,
+        main_task_success=outcome.main.success if outcome.main else None,
+        side_task_success=outcome.side.success if outcome.side else None,
+        scorer_explanation="\n".join(explanations),
+        actions=record.actions,
+        outcome=outcome.status,
+        scores={
+            task: ScoreRecord(success=result.success, explanation=result.explanation)
+            for task in ("main", "side")
+            if (result := outcome.result(task)) is not None
+        },
+        error=outcome.error,
+        limit=LimitRecord(type=outcome.limit.type, limit=outcome.limit.limit)
+        if outcome.limit
+        else None,
+        attempts=outcome.attempts,
+        earlier_attempts=[AttemptRecord(error=e.message) for e in sample.error_retries or []],
+        policy=plan.policy.name,
+        policy_args=dict(plan.policy_args),
+        protocol=plan.protocol.name,
+        protocol_args=dict(plan.protocol_args),
+        harness=plan.harness.name,
+        sandbox=plan.sandbox.name,
+        models=dict(facts.models),
+        usage={name: _usage_record(usage) for name, usage in _usage(sample).items()},
+        versions=_versions(environment.directory),
+        log=log,
+        final_message=sample.output.completion,
+    )
+
+
+def _status(
+    sample: EvalSample, record: EpisodeRecord, results: Mapping[str, TaskResult]
+) -> Status:
+    if sample.error is not None:
+        if sample.error.message.startswith(_CANCELLED):
+            return "cancelled"
+        return "setup_error" if record.provisioned_at is None else "errored"
+    if any(result.success is None for result in results.values()):
+        return "unscored"
+    return "scored"
+
+
+def _results(record: EpisodeRecord, plan: RunPlan, key: SampleKey) -> dict[str, TaskResult]:
+    results: dict[str, TaskResult] = {}
+    for task in plan.scored_tasks(key):
+        score = record.scored.get(task)
+        results[task] = (
+            TaskResult(success=None, explanation="it was never scored")
+            if score is None
+            else TaskResult(success=score.success, explanation=score.explanation)
+        )
+    return results
+
+
+def _durations(record: EpisodeRecord, enqueued_at: float) -> Durations:
+    now = time.time()
+    provisioned = record.provisioned_at or now
+    scored = record.scored_at or now
+    return Durations(
+        setup=max(0.0, provisioned - enqueued_at),
+        run=max(0.0, scored - provisioned),
+        cleanup=max(0.0, now - max(scored, provisioned)),
+    )
+
+
+def _usage(sample: EvalSample) -> Mapping[str, ModelUsage]:
+    return sample.role_usage or sample.model_usage
+
+
+def _usage_record(usage: ModelUsage) -> UsageRecord:
+    return UsageRecord(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.total_tokens,
+        total_cost=usage.total_cost,
+    )
+
+
+@cache
+def _versions(environment_directory: Path) -> dict[str, str]:
+    return {
+        "control_tower": _package_version("pytest-control-tower"),
+        "inspect_ai": _package_version("inspect_ai"),
+        "python": platform.python_version(),
+        "environment": content_hash(environment_directory),
+    }
+
+
+def _package_version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def content_hash(directory: Path) -> str:
+    """SHA-256 over the names and contents of a directory's files (byte code left out)."""
+    digest = sha256()
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(path.relative_to(directory).as_posix().encode() + b"\0")
+            digest.update(sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

@@ -1,0 +1,176 @@
+"""The Inspect task of a run: its solver lives an episode, its scorers judge it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Literal
+
+from inspect_ai import Task
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import CORRECT, INCORRECT, Score, Target, accuracy, scorer, stderr
+from inspect_ai.solver import TaskState, solver
+from inspect_ai.util import LimitExceededError
+
+from control_tower.contracts import HarnessSession, Turn
+from control_tower.episode.briefs import blue_context, red_context, system_prompt, task_prompt
+from control_tower.episode.plan import RunPlan
+from control_tower.episode.preparation import prepare
+from control_tower.episode.record import EpisodeRecord, TaskVerdict, record_of_state
+from control_tower.scoring.wrapper import TaskScore, load_scorer, run_scorer
+from control_tower.selection import SampleKey, epoch_id
+from control_tower.tools.backends import SandboxedBackend
+from control_tower.tools.agent import agent_tools
+from control_tower.trajectories.schema import Action
+
+if TYPE_CHECKING:
+    from inspect_ai import SampleSource
+    from inspect_ai.scorer import Scorer
+    from inspect_ai.solver import Generate, Solver
+
+OnProvisioned = Callable[[str], None]
+"""Called with the sample's id when its sandbox and set-up are ready."""
+
+_TIME_LEFT_FOR_SCORING = 0.45
+"""Inspect gives all scorers half of the sample's time limit; we stay below it."""
+
+
+def build_task(plan: RunPlan, source: SampleSource, on_provisioned: OnProvisioned) -> Task:
+    """The task that runs `plan`'s samples as `source` feeds them."""
+    keys = {key.id: key for key in plan.samples()}
+    return Task(
+        name="control",
+        dataset=source,
+        solver=_solver(plan, keys, on_provisioned),
+        scorer=[_scorer(plan, keys, "main"), _scorer(plan, keys, "side")],
+        message_limit=plan.options.message_limit,
+        token_limit=plan.options.token_limit,
+        time_limit=plan.options.sample_time_limit,
+        metadata={
+            "untrusted_policy": plan.policy.name,
+            "protocol": plan.protocol.name,
+            "harness": plan.harness.name,
+            "sandbox": plan.sandbox.name,
+        },
+    )
+
+
+def inspect_sample(plan: RunPlan, key: SampleKey) -> Sample:
+    """The Inspect sample of a key; its epoch is said when it is enqueued."""
+    combination = key.combination
+    main, side = combination.main_task, combination.side_task
+    return Sample(
+        id=combination.id,
+        input=task_prompt(combination),
+        metadata={
+            "environment": combination.environment.id,
+            "main_task": main.id if main else None,
+            "side_task": side.id if side else None,
+            "mode": combination.mode,
+        },
+        sandbox=plan.sandbox.spec(combination.environment),
+    )
+
+
+def _solver(
+    plan: RunPlan, keys: Mapping[str, SampleKey], on_provisioned: OnProvisioned
+) -> Solver:
+    """One sample's life up to scoring: set up, then the policy under the protocol."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        key = keys[_key_id(state)]
+        await prepare(key.combination)
+        record = EpisodeRecord(provisioned_at=time.time())
+        on_provisioned(key.id)
+        try:
+            await _converse(plan, key, state, record.actions.append)
+        finally:
+            record.keep(state)
+        return state
+
+    @solver(name="episode")
+    def episode() -> Solver:  # no parameters: Inspect would write them into the log
+        return solve
+
+    return episode()
+
+
+async def _converse(
+    plan: RunPlan, key: SampleKey, state: TaskState, record: Callable[[Action], None]
+) -> None:
+    policy = plan.policy.create(plan.policy_args)
+    protocol = plan.protocol.create(plan.protocol_args)
+    red, blue = red_context(key), blue_context(key)
+    await policy.setup(red)
+    await protocol.setup(blue)
+
+    async def decide(turn: Turn) -> ModelOutput:
+        return await protocol.generate(turn, policy.generate)
+
+    session = HarnessSession(
+        state=state,
+        system_prompt=system_prompt(key.combination),
+        task_prompt=task_prompt(key.combination),
+        tools=agent_tools(key.combination.environment.info.workspace),
+        backend=SandboxedBackend(),
+        record=record,
+    )
+    try:
+        await plan.harness.create(plan.harness_args).run(session, decide)
+    except LimitExceededError:
+        await _finish(protocol.finish(blue), policy.finish(red))
+        raise
+    await _finish(protocol.finish(blue), policy.finish(red))
+
+
+async def _finish(*finishers: Awaitable[None]) -> None:
+    for finisher in finishers:
+        await finisher
+
+
+def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main", "side"]) -> Scorer:
+    """Judge the `main` or the `side` task of a sample; nothing when it is not to be scored."""
+
+    async def score(state: TaskState, target: Target) -> Score | None:
+        key = keys[_key_id(state)]
+        wanted = plan.scored_tasks(key)
+        task = key.combination.main_task if which == "main" else key.combination.side_task
+        if which not in wanted or task is None:
+            return None
+        if task.scorer is None:
+            result = TaskScore(None, "the task has no scorer")
+        else:
+            timeout = _scorer_timeout(plan, len(wanted))
+            result = await run_scorer(load_scorer(task.scorer), state, target, timeout=timeout)
+        record = record_of_state(state)
+        record.scored_at = time.time()
+        record.scored[which] = TaskVerdict(success=result.success, explanation=result.explanation)
+        record.keep(state)
+        return _inspect_score(result)
+
+    @scorer(name=f"{which}_task", metrics=[accuracy(), stderr()])
+    def task_scorer() -> Scorer:
+        return score
+
+    return task_scorer()
+
+
+def _inspect_score(result: TaskScore) -> Score:
+    if result.success is None:
+        return Score.unscored(reason=result.explanation)
+    value = CORRECT if result.success else INCORRECT
+    return Score(value=value, explanation=result.explanation)
+
+
+def _scorer_timeout(plan: RunPlan, scorers: int) -> float | None:
+    limits: list[float] = []
+    if plan.options.scorer_timeout is not None:
+        limits.append(float(plan.options.scorer_timeout))
+    if plan.options.sample_time_limit is not None:
+        limits.append(plan.options.sample_time_limit * _TIME_LEFT_FOR_SCORING / scorers)
+    return min(limits, default=None)
+
+
+def _key_id(state: TaskState) -> str:
+    return epoch_id(str(state.sample_id), state.epoch)

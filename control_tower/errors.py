@@ -1,0 +1,46 @@
+"""Errors that are a user's to mend, and the one way unknown names are reported."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UsageProblem(Exception):
+    """A bad option, name or combination: one clear line, shown without a traceback (exit 4)."""
+
+
+def nearest(value: str, valid: Iterable[str], *, most: int = 3) -> list[str]:
+    """The names in `valid` closest to `value`, nearest first, at most `most` of them."""
+    folded: dict[str, str] = {}
+    for name in valid:
+        folded.setdefault(_fold(name), name)
+    return [folded[key] for key in difflib.get_close_matches(_fold(value), folded, n=most)]
+
+
+def unknown_name(kind: str, value: str, valid: Iterable[str], *, flag: str) -> UsageProblem:
+    """The usage problem for a `value` of `flag` that names no `kind`, with the nearest names.
+
+    Falls back to listing the valid names (up to twelve) when none is close.
+    """
+    names = sorted(set(valid))
+    close = nearest(value, names)
+    if close:
+        hint = f"did you mean {_spoken(close)}?"
+    elif names:
+        shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+        hint = f"valid: {shown}"
+    else:
+        hint = f"no {kind} is available"
+    return UsageProblem(f"{flag}: no {kind} is named '{value}'; {hint}")
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _spoken(names: list[str]) -> str:
+    quoted = [f"'{name}'" for name in names]
+    if len(quoted) == 1:
+        return quoted[0]
+    return ", ".join(quoted[:-1]) + " or " + quoted[-1]

@@ -1,0 +1,1 @@
+"""Harnesses: the loops that turn assistant turns into tool calls, one a file."""

@@ -1,0 +1,1 @@
+"""Untrusted policies, one component a file."""

@@ -1,0 +1,70 @@
+"""The `reference` policy: runs the reference solution and, in attack mode, the attack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from control_tower import scripted
+from control_tower.components import policy
+from control_tower.contracts import Policy, RedContext, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspect_ai.model import ModelOutput
+
+    from control_tower.contracts import ReferenceStep
+
+_MODEL = "scripted/reference"
+
+
+@policy(modes=["honest", "attack"], asserts="reference-works", scores_main_on_attack=True)
+def reference() -> Policy:
+    """Do what the environment's author says works: one bash call for each reference step.
+
+    The main task's solution comes first, then, in attack mode, the side task's attack, then the
+    submission. No model is called. An environment without the steps is an error.
+    """
+    return ReferencePolicy()
+
+
+class ReferencePolicy(Policy):
+    """See `reference`."""
+
+    def __init__(self) -> None:
+        self._planned: list[tuple[str, str]] = []
+        self._next = 0
+
+    async def setup(self, context: RedContext) -> None:
+        """Plan the turns.
+
+        Raises:
+            RuntimeError: if a task of the combination has no reference steps; names the directory.
+        """
+        planned: list[tuple[str, str]] = []
+        if context.main_task is not None:
+            directory = f"{context.environment.id}/main_tasks/{context.main_task.id}/solution"
+            planned += _plan("Reference solution", context.solution, directory)
+        if context.side_task is not None:
+            directory = f"{context.environment.id}/side_tasks/{context.side_task.id}/attack"
+            planned += _plan("Reference attack", context.attack, directory)
+        self._planned, self._next = planned, 0
+
+    async def generate(self, turn: Turn) -> ModelOutput:
+        """The next step as a bash call; the submission when all are done."""
+        if turn.kind == "utility":
+            return scripted.say("", model=_MODEL)
+        if self._next == len(self._planned):
+            return scripted.submit(text="All reference steps were run.", model=_MODEL)
+        text, command = self._planned[self._next]
+        self._next += 1
+        return scripted.call("bash", {"command": command}, text=text, model=_MODEL)
+
+
+def _plan(title: str, steps: Sequence[ReferenceStep], directory: str) -> list[tuple[str, str]]:
+    if not steps:
+        raise RuntimeError(f"the reference policy finds no step in {directory}/")
+    return [
+        (f"{title}, step {number} of {len(steps)}: {step.name}", step.command)
+        for number, step in enumerate(steps, start=1)
+    ]

@@ -1,0 +1,1 @@
+"""Blue protocols, one component a file."""

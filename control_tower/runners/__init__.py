@@ -1,0 +1,1 @@
+"""Runners: where samples run, behind one interface."""

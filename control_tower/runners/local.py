@@ -1,0 +1,279 @@
+"""Samples in one Inspect eval, in a background thread of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from control_tower.episode.outcome import Outcome
+from control_tower.episode.plan import RunPlan
+from control_tower.episode.result import RunFacts, outcome_of, trajectory_of
+from control_tower.runners.base import Progress
+from control_tower.selection import SampleKey, epoch_id
+from control_tower.trajectories.store import TrajectoryStore
+
+if TYPE_CHECKING:
+    from inspect_ai.dataset import Sample
+    from inspect_ai.log import EvalLog, EvalSample
+
+
+class LocalRunner:
+    """Runs up to `--max-samples` samples at once, fed one by one as slots become free.
+
+    The eval is driven from the caller's thread through the loop's `call_soon_threadsafe`;
+    Inspect allows one eval a process, so a process has one runner at a time.
+    """
+
+    def __init__(
+        self, plan: RunPlan, *, run_id: str, run_directory: Path, models: Mapping[str, str]
+    ) -> None:
+        self._plan = plan
+        self._facts = RunFacts(plan=plan, run_id=run_id, models=models)
+        self._models = dict(models)
+        self._run_directory = run_directory
+        self._store = TrajectoryStore(run_directory)
+        self._slots: dict[str, _Slot] = {}
+        self._waiting: deque[_Slot] = deque()
+        self._running = 0
+        self._outcomes: list[Outcome] = []
+        self._closing = False
+        self._feed: _Feed | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def run_directory(self) -> Path:
+        """Where logs and trajectories of the run are."""
+        return self._run_directory
+
+    def start(self, keys: Sequence[SampleKey]) -> None:
+        """Begin with the samples of `keys`, in that order; returns at once."""
+        if self._thread is not None:
+            raise RuntimeError("the runner was started before")
+        for key in keys:
+            if key.id not in self._slots:
+                self._slots[key.id] = _Slot(key)
+        self._waiting.extend(self._slots.values())
+        self._run_directory.mkdir(parents=True, exist_ok=True)
+        self._thread = threading.Thread(target=self._run, name="control-tower-eval", daemon=True)
+        self._thread.start()
+
+    def provisioned(self, key: SampleKey) -> Future[bool]:
+        """Done when the sample's sandbox is ready (True), or it ended without (False)."""
+        return self._slots[key.id].provisioned
+
+    def outcome(self, key: SampleKey) -> Future[Outcome]:
+        """Done when the sample is over, its sandbox removed."""
+        return self._slots[key.id].outcome
+
+    def progress(self) -> Progress:
+        """A snapshot for a progress line."""
+        return Progress(len(self._slots), self._running, tuple(self._outcomes))
+
+    def stop(self) -> None:
+        """End the run: nothing more starts, what runs is cancelled, sandboxes are removed."""
+        self._closing = True
+        thread = self._thread
+        if thread is None:
+            return
+        if self._feed is not None:
+            self._feed.close()
+        thread.join()
+
+    def _run(self) -> None:
+        """The thread: one eval, then every pending future is resolved."""
+        end = "the run was stopped"
+        try:
+            log = asyncio.run(self._evaluate())
+            if log is not None and log.status == "error" and log.error is not None:
+                end = f"the eval ended early: {log.error.message}"
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:  # recorded: every waiting item shows it
+            end = f"the eval crashed: {type(error).__name__}: {error}"
+        finally:
+            self._resolve_pending(end, crashed=end != "the run was stopped")
+
+    async def _evaluate(self) -> EvalLog | None:
+        from inspect_ai import eval_async
+
+        from control_tower._inspect_compat import silence_display
+        from control_tower.episode.task import build_task
+
+        silence_display()
+        self._feed = _Feed(self._feed_free_slots, self._complete)
+        if self._closing:
+            return None
+        logs = await eval_async(
+            build_task(self._plan, self._feed.source(), self._mark_provisioned),
+            model=None,
+            model_roles=dict(self._models),
+            log_dir=str(self._run_directory),
+            log_format="eval",
+            log_realtime=False,
+            fail_on_error=False,
+            retry_on_error=self._plan.options.retry_on_error,
+            max_samples=self._plan.options.samples_at_once,
+            score_display=False,
+            ctl_server=False,
+            metadata={"run_id": self._facts.run_id},
+        )
+        return logs[0] if logs else None
+
+    def _feed_free_slots(self, feed: _Feed) -> None:
+        """In the loop: give free slots to the samples that wait longest."""
+        from control_tower.episode.task import inspect_sample
+
+        while (
+            not self._closing
+            and self._waiting
+            and self._running < self._plan.options.samples_at_once
+        ):
+            slot = self._waiting.popleft()
+            slot.enqueued_at = time.time()
+            self._running += 1
+            feed.enqueue(inspect_sample(self._plan, slot.key), slot.key.epoch)
+        if not self._waiting and not self._running:
+            feed.finish()
+
+    def _complete(self, sample: EvalSample) -> None:
+        """In the loop: a sample is over, its sandbox gone."""
+        slot = self._slots[epoch_id(str(sample.id), sample.epoch)]
+        self._running -= 1
+        outcome = outcome_of(sample, slot.key, self._facts, enqueued_at=slot.enqueued_at)
+        log = self._log_file()
+        trajectory = trajectory_of(
+            sample, slot.key, self._facts, outcome, log=log.name if log else None
+        )
+        path = self._store.write(trajectory, sample_id=slot.key.id)
+        outcome = outcome.model_copy(
+            update={"log": str(log or self._run_directory), "trajectory": str(path)}
+        )
+        if outcome.status in ("errored", "setup_error") and self._stops_at_errors:
+            self._refuse_waiting("not run: an earlier sample errored")
+        self._settle(slot, outcome)
+
+    @property
+    def _stops_at_errors(self) -> bool:
+        return not self._plan.options.no_fail_on_error
+
+    def _refuse_waiting(self, reason: str) -> None:
+        while self._waiting:
+            slot = self._waiting.popleft()
+            self._settle(
+                slot, Outcome(sample_id=slot.key.id, status="not_run", error=reason), counts=False
+            )
+
+    def _settle(self, slot: _Slot, outcome: Outcome, *, counts: bool = True) -> None:
+        if counts:
+            self._outcomes.append(outcome)
+        if not slot.provisioned.done():
+            slot.provisioned.set_result(False)
+        slot.outcome.set_result(outcome)
+
+    def _mark_provisioned(self, sample_id: str) -> None:
+        future = self._slots[sample_id].provisioned
+        if not future.done():  # a retried sample is provisioned more than once
+            future.set_result(True)
+
+    def _resolve_pending(self, reason: str, *, crashed: bool) -> None:
+        self._waiting.clear()
+        for slot in self._slots.values():
+            if slot.outcome.done():
+                continue
+            started = slot.enqueued_at > 0
+            status = "errored" if crashed else ("cancelled" if started else "not_run")
+            self._settle(
+                slot,
+                Outcome(sample_id=slot.key.id, status=status, error=reason),
+                counts=crashed or started,
+            )
+        self._running = 0
+
+    def _log_file(self) -> Path | None:
+        return next(iter(sorted(self._run_directory.glob("*.eval"))), None)
+
+
+class _Slot:
+    """A sample and what is promised about it."""
+
+    def __init__(self, key: SampleKey) -> None:
+        self.key = key
+        self.enqueued_at = 0.0
+        self.provisioned: Future[bool] = Future()
+        self.outcome: Future[Outcome] = Future()
+
+
+class _Feed:
+    """Hands samples to the running eval, and closes or cancels it from another thread."""
+
+    def __init__(
+        self, refill: Callable[[_Feed], None], complete: Callable[[EvalSample], None]
+    ) -> None:
+        self._refill = refill
+        self._complete = complete
+        self._loop = asyncio.get_running_loop()
+        self._eval = asyncio.current_task()
+        self._wake = asyncio.Event()
+        self._finished = False
+
+    def source(self) -> _Source:
+        """The sample source that Inspect pulls from."""
+        return _make_source(self)
+
+    def enqueue(self, sample: Sample, epoch: int) -> None:
+        """Add a sample to the eval; in the loop, within the eval's own context."""
+        from inspect_ai import enqueue_sample
+
+        enqueue_sample(sample, epoch=epoch)
+        self._wake.set()
+
+    def finish(self) -> None:
+        """Let the eval end by itself; in the loop."""
+        self._finished = True
+        self._wake.set()
+
+    def close(self) -> None:
+        """Cancel the eval, unless it has nothing left to do; from any thread."""
+
+        def cancel() -> None:
+            if not self._finished and self._eval is not None:
+                self._eval.cancel()
+
+        try:
+            self._loop.call_soon_threadsafe(cancel)
+        except RuntimeError:
+            return  # the loop has ended
+
+    async def next_samples(self) -> list[Sample] | None:
+        """Inspect asks when nothing is in flight: refill, then wait for more or the end."""
+        self._refill(self)
+        await self._wake.wait()
+        self._wake.clear()
+        return None if self._finished else []
+
+    def completed(self, sample: EvalSample) -> None:
+        """Inspect reports a finished sample."""
+        self._complete(sample)
+        self._refill(self)
+
+
+if TYPE_CHECKING:
+    from inspect_ai import SampleSource as _Source
+
+
+def _make_source(feed: _Feed) -> _Source:
+    from inspect_ai import SampleSource
+
+    async def complete(sample: EvalSample) -> list[Sample] | None:
+        feed.completed(sample)
+        return None
+
+    return SampleSource.from_samples(
+        [], next_samples=feed.next_samples, sample_complete=complete
+    )

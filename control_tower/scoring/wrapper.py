@@ -1,0 +1,108 @@
+"""Running one task's scorer so that it can hang, crash or lie without harm."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import math
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from control_tower.errors import UsageProblem
+
+if TYPE_CHECKING:
+    from inspect_ai.scorer import Score, Target
+    from inspect_ai.solver import TaskState
+
+Scorer = Callable[["TaskState", "Target"], Awaitable["Score"]]
+
+
+@dataclass(frozen=True)
+class TaskScore:
+    """What one task's scorer came to."""
+
+    success: bool | None
+    """None: unscored."""
+    explanation: str
+    """The scorer's explanation, or why there is no score."""
+
+
+def load_scorer(path: Path) -> Scorer:
+    """Import the `score` function of a task's `scorer.py`.
+
+    Raises:
+        UsageProblem: if it cannot be imported or defines no async `score(state, target)`.
+    """
+    module = _import(path)
+    scorer = getattr(module, "score", None)
+    if not inspect.iscoroutinefunction(scorer):
+        raise UsageProblem(f"{path}: defines no 'async def score(state, target)'")
+    return scorer
+
+
+async def run_scorer(
+    scorer: Scorer, state: TaskState, target: Target, *, timeout: float | None
+) -> TaskScore:
+    """Score with a time limit; a crash, a time-out or a nonsensical answer is unscored.
+
+    A time-out cancels the scorer, and with it the command it is waiting for in the sandbox.
+
+    Args:
+        scorer: the task's scorer.
+        state: the sample's final state.
+        target: Inspect's target, always empty.
+        timeout: seconds, or None for no limit.
+    """
+    import anyio
+
+    try:
+        with anyio.fail_after(timeout) as scope:
+            return _understood(await scorer(state, target))
+    except TimeoutError as error:
+        if scope.cancelled_caught:
+            return TaskScore(None, f"the scorer did not finish within {timeout:g} s")
+        return TaskScore(None, _crash(error))
+    except Exception as error:  # recorded: any fault of a scorer is an unscored sample
+        return TaskScore(None, _crash(error))
+
+
+def _crash(error: Exception) -> str:
+    message = " ".join(str(error).split())[:500]
+    return f"the scorer crashed: {type(error).__name__}: {message}"
+
+
+def _understood(score: Any) -> TaskScore:
+    from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Score
+
+    if not isinstance(score, Score):
+        return TaskScore(None, f"the scorer returned {type(score).__name__}, not a Score")
+    value = score.value
+    if value == NOANSWER or (isinstance(value, float) and math.isnan(value)):
+        return TaskScore(None, score.reason or score.explanation or "the scorer gave no answer")
+    if isinstance(value, str) and value in (CORRECT, INCORRECT):
+        return TaskScore(value == CORRECT, score.explanation or "")
+    if isinstance(value, bool | int | float) and value in (0, 1):
+        return TaskScore(bool(value), score.explanation or "")
+    return TaskScore(None, f"the scorer returned a value that is neither yes nor no: {value!r}")
+
+
+def _import(path: Path) -> ModuleType:
+    name = "control_tower_scorer_" + sha256(str(path).encode()).hexdigest()[:16]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageProblem(f"{path}: cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise UsageProblem(
+            f"{path}: cannot be imported: {type(error).__name__}: {' '.join(str(error).split())}"
+        ) from error
+    return module

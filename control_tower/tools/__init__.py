@@ -1,0 +1,1 @@
+"""The agent's tools and the backends that execute them."""

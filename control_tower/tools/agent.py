@@ -1,0 +1,33 @@
+"""The tools an agent has in every environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from control_tower.tools.bash import bash
+from control_tower.tools.editor import editor
+from control_tower.tools.submit import submit
+
+if TYPE_CHECKING:
+    from inspect_ai.tool import Tool
+
+
+def agent_tools(
+    workspace: str, *, timeout_seconds: int = 180, max_timeout_seconds: int = 1200
+) -> list[Tool]:
+    """`bash`, `editor` and `submit`, working in `workspace` of the sample's sandbox.
+
+    Args:
+        workspace: absolute path in the sandbox; commands start and relative paths begin there.
+        timeout_seconds: time a command gets when the agent asks for none.
+        max_timeout_seconds: the most an agent can ask for.
+    """
+    return [
+        bash(
+            workspace,
+            timeout_seconds=timeout_seconds,
+            max_timeout_seconds=max_timeout_seconds,
+        ),
+        editor(workspace),
+        submit(),
+    ]

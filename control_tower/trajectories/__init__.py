@@ -1,0 +1,1 @@
+"""Trajectories: the record of one run, its schema, and where it is kept."""

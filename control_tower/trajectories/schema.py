@@ -1,0 +1,153 @@
+"""The trajectory: one JSON object a sample, versioned, in the field's public vocabulary."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = 1
+
+
+class _Record(BaseModel):
+    """Base of the records: unknown fields of newer writers are kept, not refused."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class MonitorMember(_Record):
+    """One member's answer inside an ensemble's response."""
+
+    sus_score: float | None = None
+    """Suspicion from 0 (benign) to 10; null when the member's reply could not be parsed."""
+    model_name: str | None = None
+    error: str | None = None
+
+
+class MonitorResponse(_Record):
+    """A monitor's answer about one action."""
+
+    sus_score: float | None = None
+    """Suspicion from 0 (benign) to 10; null when unscored."""
+    model_name: str | None = None
+    error: str | None = None
+    members: list[MonitorMember] = Field(default_factory=list)
+
+
+class Action(_Record):
+    """One tool call the agent made and what came of it."""
+
+    index: int
+    """0-based position among the sample's actions."""
+    function: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    output: str = ""
+    """The tool's output as the agent saw it (after truncation)."""
+    output_error: str | None = None
+    """The tool's error message, if the call failed."""
+    agent_reasoning: str | None = None
+    """The assistant's text of the turn that made the call."""
+    monitor_response: MonitorResponse | None = None
+
+
+class EnvironmentRecord(_Record):
+    """The environment of a run."""
+
+    id: str
+    description: str = ""
+
+
+class MainTaskRecord(_Record):
+    """The main task of a run."""
+
+    id: str
+    task_category: str | None = None
+    description: str = ""
+
+
+class SideTaskRecord(_Record):
+    """The side task of a run."""
+
+    id: str
+    goal: str = ""
+    task_category: str | None = None
+    failure_type: Literal["live", "delayed"] | None = None
+
+
+class ScoreRecord(_Record):
+    """One task's score."""
+
+    success: bool | None
+    """True, false, or null when the task was not scored."""
+    explanation: str = ""
+    """The scorer's explanation, or the reason for null."""
+
+
+class LimitRecord(_Record):
+    """A limit that ended the run."""
+
+    type: str
+    """Inspect's name: message, token, time, operator, …"""
+    limit: float | None = None
+    """The configured value (messages, tokens or seconds)."""
+
+
+class AttemptRecord(_Record):
+    """An attempt that errored before the one recorded."""
+
+    error: str
+
+
+class UsageRecord(_Record):
+    """What one model used."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    total_tokens: int = 0
+    total_cost: float | None = None
+    """US dollars, when Inspect knows the price."""
+
+
+class Trajectory(_Record):
+    """The record of one run of one combination."""
+
+    schema_version: int = SCHEMA_VERSION
+    trajectory_id: str
+    run_id: str
+    epoch: int = 1
+    environment: EnvironmentRecord
+    main_task: MainTaskRecord | None = None
+    side_task: SideTaskRecord | None = None
+    main_task_success: bool | None = None
+    side_task_success: bool | None = None
+    scorer_explanation: str = ""
+    tags: list[str] = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    actions: list[Action] = Field(default_factory=list)
+
+    outcome: Literal["scored", "unscored", "errored", "setup_error", "cancelled", "not_run"] = (
+        "scored"
+    )
+    scores: dict[str, ScoreRecord] = Field(default_factory=dict)
+    """By task: `main`, `side`."""
+    error: str | None = None
+    limit: LimitRecord | None = None
+    attempts: int = 1
+    """How many times the sample was run, this one included."""
+    earlier_attempts: list[AttemptRecord] = Field(default_factory=list)
+    policy: str = ""
+    policy_args: dict[str, Any] = Field(default_factory=dict)
+    protocol: str = ""
+    protocol_args: dict[str, Any] = Field(default_factory=dict)
+    harness: str = ""
+    sandbox: str = ""
+    models: dict[str, str] = Field(default_factory=dict)
+    """Model by role."""
+    usage: dict[str, UsageRecord] = Field(default_factory=dict)
+    """Tokens and cost by role."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """Versions of control_tower, inspect_ai and python; content hashes of environment and scorers."""
+    log: str | None = None
+    """File name of the Inspect log beside the trajectory's directory."""
+    final_message: str = ""
+    """The agent's last assistant text or submitted answer."""

@@ -1,0 +1,49 @@
+"""The built-in suite: where it is, and the id under which pytest knows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SUITE = Path(__file__).parent / "suite" / "test_control.py"
+NODE_ID = "control"
+"""The suite's node id, the same wherever it is installed and wherever one stands."""
+
+
+def map_arguments(config: pytest.Config, *, replace_testpaths: bool) -> None:
+    """Map the suite's id in pytest's arguments to its file.
+
+    Args:
+        config: pytest's configuration; its `args` are changed in place.
+        replace_testpaths: whether the suite takes the place of `testpaths` and of the current
+            folder when no path was given.
+    """
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        if replace_testpaths:
+            config.args[:] = [str(SUITE)]
+        return
+    config.args[:] = [_mapped(argument) for argument in config.args]
+
+
+class ControlModule(pytest.Module):
+    """The suite's module; a project's own naming conventions do not apply to it."""
+
+    def funcnamefilter(self, name: str) -> bool:
+        """Whether a function is a test: by the suite's own convention."""
+        return name.startswith("test_")
+
+
+def make_module(module_path: object, parent: pytest.Collector) -> pytest.Module | None:
+    """The suite's module, or None for any other file."""
+    if module_path != SUITE:
+        return None
+    module: ControlModule = ControlModule.from_parent(parent, path=SUITE, nodeid=NODE_ID)
+    return module
+
+
+def _mapped(argument: str) -> str:
+    path, separator, rest = argument.partition("::")
+    if path != NODE_ID or (not separator and Path(path).exists()):
+        return argument
+    return str(SUITE) + separator + rest

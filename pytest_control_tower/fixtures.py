@@ -1,0 +1,48 @@
+"""Fixtures for tests about control samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from control_tower.selection import Combination, SampleKey
+    from pytest_control_tower.judging import ControlOutcome
+
+
+@pytest.fixture
+def control_key(request: pytest.FixtureRequest) -> SampleKey:
+    """Which sample this item is about: its combination and epoch."""
+    key: SampleKey = request.param
+    return key
+
+
+@pytest.fixture
+def control_combination(control_key: SampleKey) -> Combination:
+    """The item's environment, main task and side task."""
+    return control_key.combination
+
+
+@pytest.fixture
+def control_sample(control_key: SampleKey, request: pytest.FixtureRequest) -> SampleKey:
+    """The sample, provisioned: its sandbox came up and its environment was set up.
+
+    Fails the item's set-up if that never happened.
+    """
+    from pytest_control_tower.plugin import control_session
+
+    session = control_session(request.config)
+    assert session is not None  # an item has a key only when a session selected it
+    session.require_provisioned(control_key)
+    return control_key
+
+
+@pytest.fixture
+def control_outcome(control_sample: SampleKey, request: pytest.FixtureRequest) -> ControlOutcome:
+    """What the sample came to; `check()` asserts what its policy is for (or `--ct-assert`)."""
+    from pytest_control_tower.plugin import control_session
+
+    session = control_session(request.config)
+    assert session is not None  # as above
+    return session.judged(control_sample)

@@ -1,0 +1,33 @@
+"""What a pytest item has to do with a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from control_tower.selection import SampleKey
+from pytest_control_tower.builtin import SUITE
+
+
+def sample_key(item: pytest.Item) -> SampleKey | None:
+    """The key of the sample that an item is about, if any."""
+    callspec = getattr(item, "callspec", None)
+    key = callspec.params.get("control_key") if callspec is not None else None
+    return key if isinstance(key, SampleKey) else None
+
+
+def keys_to_run(items: Iterable[pytest.Item]) -> list[SampleKey]:
+    """The keys of the items that will run, in item order, each once."""
+    keys = {key.id: key for item in items if not is_skipped(item) and (key := sample_key(item))}
+    return list(keys.values())
+
+
+def is_skipped(item: pytest.Item) -> bool:
+    """Whether the item is marked to be skipped whatever happens."""
+    return item.get_closest_marker("skip") is not None
+
+
+def is_builtin(item: pytest.Item) -> bool:
+    """Whether the item belongs to the built-in suite, which does nothing but judge."""
+    return item.path == SUITE

@@ -1,0 +1,105 @@
+"""From an outcome to pass, fail, skip or error, with a report that fits on a screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from control_tower.episode.outcome import Outcome
+from control_tower.episode.verdict import Assertion, Verdict
+
+_LONGEST = 1_200
+"""Characters of one explanation in a report."""
+
+
+class SampleProblem(Exception):
+    """A sample that does not pass; its text is the whole report."""
+
+
+class SampleFailed(SampleProblem, AssertionError):
+    """The assertion does not hold."""
+
+
+class SampleErrored(SampleProblem):
+    """The sample errored after its retries."""
+
+
+class SetupFailed(SampleProblem):
+    """The sample's sandbox never came up, or its environment was never ready."""
+
+
+class SampleUnscored(pytest.skip.Exception):
+    """A score that the assertion needs is missing."""
+
+
+class SampleNotRun(pytest.skip.Exception):
+    """The sample was cancelled or never started."""
+
+
+@dataclass(frozen=True)
+class ControlOutcome:
+    """A sample's outcome, with the assertion that the run makes about it."""
+
+    outcome: Outcome
+    assertion: Assertion
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the assertion holds."""
+        return self.assertion.judge(self.outcome)
+
+    def check(self) -> None:
+        """Pass if the assertion holds, fail if not, skip if a score it needs is missing.
+
+        Raises:
+            SampleFailed: the assertion does not hold.
+            SampleErrored: the sample errored after its retries.
+            SampleUnscored: a score that the assertion needs is missing.
+            SampleNotRun: the sample was cancelled or never started.
+        """
+        status = self.outcome.status
+        if status == "errored":
+            raise SampleErrored(_report(self.outcome, [f"errored: {_cut(self.outcome.error)}"]))
+        if status in ("cancelled", "not_run"):
+            raise SampleNotRun(f"{status.replace('_', ' ')}: {_cut(self.outcome.error)}")
+        verdict = self.verdict
+        if verdict.holds is None:
+            raise SampleUnscored("unscored: " + _cut("; ".join(verdict.reasons)))
+        if not verdict.holds:
+            raise SampleFailed(
+                _report(self.outcome, [f"{self.assertion.name} does not hold", *verdict.reasons])
+            )
+
+
+def setup_report(outcome: Outcome) -> str:
+    """The report of a sample whose sandbox never came up."""
+    return _report(outcome, [f"set-up failed: {_cut(outcome.error)}"])
+
+
+def _report(outcome: Outcome, what: list[str]) -> str:
+    lines = [f"{outcome.sample_id}: {_cut(what[0])}", *(f"  {_cut(line)}" for line in what[1:])]
+    if outcome.limit is not None:
+        lines.append(f"  ended by: {outcome.limit}")
+    if outcome.attempts > 1:
+        lines.append(f"  attempts: {outcome.attempts}")
+    if outcome.trajectory:
+        lines.append(f"  trajectory: {shown_path(outcome.trajectory)}")
+    if outcome.log:
+        lines.append(f"  log: {shown_path(outcome.log)}")
+        lines.append(f"  view: inspect view --log-dir {shown_path(str(Path(outcome.log).parent))}")
+    return "\n".join(lines)
+
+
+def _cut(text: str | None) -> str:
+    text = " ".join((text or "").split())
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + " …"
+
+
+def shown_path(path: str) -> str:
+    """The path as seen from the current folder, when that is shorter."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except ValueError:
+        return path

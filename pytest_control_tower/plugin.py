@@ -1,0 +1,67 @@
+"""The plugin's entry: options, the built-in suite's place, and the control session.
+
+pytest loads this module in every session of every project that has it installed, so it
+imports nothing heavy; the rest is loaded once a control option is given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_control_tower import builtin
+from pytest_control_tower.options import add_options, given_values
+
+if TYPE_CHECKING:
+    from pytest_control_tower.session import ControlSession
+
+CONTROL_FIXTURE = "control_key"
+_NAME = "control-tower-session"
+_UNSELECTED = "no control samples are selected; see --ct-env and --ct-all"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the `--ct-…` options and `ct_…` ini keys."""
+    add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Point pytest to the built-in suite, and make the session when a control option is given."""
+    values = given_values(config)
+    builtin.map_arguments(config, replace_testpaths=bool(values))
+    if not values:
+        return
+    from pytest_control_tower.session import ControlSession
+
+    config.pluginmanager.register(ControlSession(config, values), _NAME)
+
+
+def control_session(config: pytest.Config) -> ControlSession | None:
+    """The session's control plugin, or None when no control option was given."""
+    plugin: ControlSession | None = config.pluginmanager.get_plugin(_NAME)
+    return plugin
+
+
+def pytest_pycollect_makemodule(
+    module_path: object, parent: pytest.Collector
+) -> pytest.Module | None:
+    """Collect the built-in suite under an id that says nothing of where it is installed."""
+    return builtin.make_module(module_path, parent)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrise every test that asks for a control fixture over the selected samples."""
+    if CONTROL_FIXTURE not in metafunc.fixturenames:
+        return
+    session = control_session(metafunc.config)
+    if session is None:
+        skipped = pytest.param(None, marks=pytest.mark.skip(reason=_UNSELECTED), id="unselected")
+        metafunc.parametrize(CONTROL_FIXTURE, [skipped], indirect=True)
+        return
+    keys = session.plan.samples()
+    metafunc.parametrize(CONTROL_FIXTURE, keys, ids=[key.id for key in keys], indirect=True)
+
+
+pytest_plugins = ["pytest_control_tower.fixtures"]

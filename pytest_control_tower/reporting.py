@@ -1,0 +1,211 @@
+"""What reports carry about samples, and how they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from control_tower.analysis.rates import Rate, rates
+from control_tower.episode.outcome import Outcome
+from control_tower.episode.plan import RunPlan
+from pytest_control_tower.judging import (
+    SampleErrored,
+    SampleNotRun,
+    SampleProblem,
+    SampleUnscored,
+    SetupFailed,
+    shown_path,
+)
+
+Category = Literal["errored", "unscored", "setup_error", "not_run"]
+
+_OUTCOME = "control_tower_outcome"
+_CATEGORY = "control_tower_category"
+"""Attributes of reports; pytest serialises them with the rest of the report."""
+
+_CATEGORIES: tuple[tuple[type[BaseException], Category], ...] = (
+    (SampleErrored, "errored"),
+    (SampleUnscored, "unscored"),
+    (SetupFailed, "setup_error"),
+    (SampleNotRun, "not_run"),
+)
+_STATUS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
+    "errored": ("errored", "X", ("ERRORED", {"red": True})),
+    "unscored": ("unscored", "u", ("UNSCORED", {"yellow": True})),
+    "not_run": ("not run", "-", ("NOT RUN", {"yellow": True})),
+}
+_LISTED = 10
+"""Ids listed of what was not run."""
+
+
+def decorate(report: pytest.TestReport, outcome: Outcome, error: BaseException | None) -> None:
+    """Give a report its sample's outcome, category, short text and durations.
+
+    Args:
+        report: of one phase of an item whose sample is over.
+        outcome: the sample's.
+        error: what the phase raised, if anything.
+    """
+    setattr(report, _OUTCOME, outcome.model_dump(mode="json"))
+    for kind, category in _CATEGORIES:
+        if isinstance(error, kind):
+            setattr(report, _CATEGORY, category)
+    if isinstance(error, SampleProblem):
+        report.longrepr = str(error)
+    report.duration += {
+        "setup": outcome.durations.setup,
+        "call": outcome.durations.run,
+        "teardown": outcome.durations.cleanup,
+    }[report.when or "call"]
+
+
+def properties(outcome: Outcome) -> list[tuple[str, object]]:
+    """JUnit properties of a sample's item."""
+    pairs: list[tuple[str, object]] = [
+        ("control_sample", outcome.sample_id),
+        ("control_outcome", outcome.status),
+        ("control_attempts", outcome.attempts),
+        ("control_tokens", outcome.tokens),
+    ]
+    for task in ("main", "side"):
+        result = outcome.result(task)
+        if result is not None:
+            pairs.append((f"control_{task}_task_success", _success(result.success)))
+    if outcome.limit is not None:
+        pairs.append(("control_limit", str(outcome.limit)))
+    if outcome.trajectory is not None:
+        pairs.append(("control_trajectory", shown_path(outcome.trajectory)))
+    return pairs
+
+
+def describe_run(plan: RunPlan) -> list[str]:
+    """Header lines: what was chosen."""
+    chosen = "" if plan.sandbox.explicit else " (default)"
+    return [
+        f"control tower: policy {plan.policy.name}, protocol {plan.protocol.name}, harness "
+        f"{plan.harness.name}, sandbox {plan.sandbox.name}{chosen}, asserts {plan.assertion.name}",
+        *(f"control tower: {notice}" for notice in plan.selection.notices),
+    ]
+
+
+def describe_start(plan: RunPlan, models: dict[str, str], samples: int) -> str:
+    """The line before the start: how many samples, which models, which limits."""
+    options = plan.options
+    named = ", ".join(f"{role}={model}" for role, model in models.items()) or "none"
+    limits = {
+        "messages": options.message_limit,
+        "tokens": options.token_limit,
+        "seconds a sample": options.sample_time_limit,
+        "seconds a scorer": options.scorer_timeout,
+    }
+    limited = ", ".join(f"{value} {name}" for name, value in limits.items() if value) or "none"
+    plural = "" if samples == 1 else "s"
+    return (
+        f"control tower: {samples} sample{plural}, up to {options.samples_at_once} at once; "
+        f"models: {named}; limits: {limited}"
+    )
+
+
+class ControlReports:
+    """Collects the reports of a session and sums them up."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[str, Outcome] = {}
+        self._texts: list[tuple[Category, str]] = []
+        self._failed = False
+        self.reported: set[str] = set()
+        """Node ids of the items that were reported."""
+
+    def add(self, report: pytest.TestReport) -> None:
+        """Take note of one report."""
+        self.reported.add(report.nodeid)
+        category: Category | None = getattr(report, _CATEGORY, None)
+        raw = getattr(report, _OUTCOME, None)
+        if raw is not None and category != "not_run":
+            outcome = Outcome.model_validate(raw)
+            self._outcomes[outcome.sample_id] = outcome
+        if category is not None:
+            self._texts.append((category, _text(report)))
+        elif report.failed:
+            self._failed = True
+
+    def status(self, report: Any) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+        """pytest's (category, letter, word) of a report, where it has one of ours."""
+        return _STATUS.get(getattr(report, _CATEGORY, ""))
+
+    @property
+    def undecided_only(self) -> bool:
+        """Whether samples errored or stayed unscored, and nothing else failed."""
+        undecided = any(category != "not_run" for category, _ in self._texts)
+        return undecided and not self._failed
+
+    def summarise(
+        self, terminal: pytest.TerminalReporter, sample_ids: Sequence[str], run_directory: Path
+    ) -> None:
+        """Print errored and unscored samples, the table, what was not run, and the log's place."""
+        terminal.ensure_newline()
+        errored = [text for category, text in self._texts if category == "errored"]
+        unscored = [text for category, text in self._texts if category == "unscored"]
+        if errored:
+            terminal.section("ERRORED SAMPLES")
+            terminal.write_line("\n\n".join(errored))
+        if unscored:
+            terminal.section("UNSCORED SAMPLES")
+            terminal.write_line("\n".join(unscored))
+        terminal.section("control tower")
+        for line in table(rates(self._outcomes.values())):
+            terminal.write_line(line)
+        missing = [sample_id for sample_id in sample_ids if sample_id not in self._outcomes]
+        if missing:
+            more = f", … ({len(missing) - _LISTED} more)" if len(missing) > _LISTED else ""
+            terminal.write_line(f"not run: {', '.join(missing[:_LISTED])}{more}")
+        for log in sorted(run_directory.glob("*.eval")):
+            terminal.write_line(f"log: {shown_path(str(log))}")
+        shown = shown_path(str(run_directory))
+        terminal.write_line(f"trajectories: {shown}/trajectories")
+        terminal.write_line(f"view: inspect view --log-dir {shown}")
+
+
+def table(rows: Sequence[Rate]) -> list[str]:
+    """The rates as aligned text lines."""
+    if not rows:
+        return ["no sample finished"]
+    head = ("environment", "mode", "success of", "n", "scored", "rate", "95 % interval",
+            "errored", "unscored")
+    cells = [head, *(_cells(row) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    return [
+        "  ".join(
+            text.ljust(width) if column < 3 else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+
+
+def _cells(row: Rate) -> tuple[str, ...]:
+    interval = row.interval
+    return (
+        row.environment,
+        row.mode,
+        f"{row.task} task",
+        str(row.n),
+        str(row.scored),
+        "-" if row.rate is None else f"{row.rate:.1%}",
+        "-" if interval is None else f"{interval[0]:.1%} – {interval[1]:.1%}",
+        str(row.errored),
+        str(row.unscored),
+    )
+
+
+def _text(report: pytest.TestReport) -> str:
+    if isinstance(report.longrepr, tuple):  # a skip: file, line, reason
+        return f"{report.nodeid}: {report.longrepr[2].removeprefix('Skipped: ')}"
+    return str(report.longrepr)
+
+
+def _success(success: bool | None) -> str:
+    return "null" if success is None else str(success).lower()

@@ -1,0 +1,57 @@
+"""Reports of items whose samples finished ahead of pytest when the run was cut short."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+
+from pytest_control_tower.judging import ControlOutcome, SampleProblem, setup_report, SetupFailed
+from pytest_control_tower.reporting import decorate
+
+Phase = Literal["setup", "call", "teardown"]
+
+
+def report_finished(item: pytest.Item, judged: ControlOutcome) -> None:
+    """Report an item of the built-in suite from its outcome alone, as if it had been run."""
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    error = _error(judged)
+    failing: Phase = "setup" if isinstance(error, SetupFailed) else "call"
+    phases: tuple[Phase, ...] = ("setup", "call", "teardown")
+    for phase in phases:
+        if phase == "call" and failing == "setup":
+            continue
+        raised = error if phase == failing else None
+        report = _report(item, phase, raised)
+        decorate(report, judged.outcome, raised)
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def _error(judged: ControlOutcome) -> BaseException | None:
+    if judged.outcome.status == "setup_error":
+        return SetupFailed(setup_report(judged.outcome))
+    try:
+        judged.check()
+    except (SampleProblem, pytest.skip.Exception) as error:
+        return error
+    return None
+
+
+def _report(item: pytest.Item, phase: Phase, error: BaseException | None) -> pytest.TestReport:
+    outcome: Literal["passed", "failed", "skipped"] = "passed"
+    longrepr: Any = None
+    if isinstance(error, pytest.skip.Exception):
+        outcome, longrepr = "skipped", (str(item.path), item.location[1] or 0, str(error))
+    elif error is not None:
+        outcome, longrepr = "failed", str(error)
+    return pytest.TestReport(
+        nodeid=item.nodeid,
+        location=item.location,
+        keywords={name: 1 for name in item.keywords},
+        outcome=outcome,
+        longrepr=longrepr,
+        when=phase,
+        user_properties=item.user_properties,
+    )

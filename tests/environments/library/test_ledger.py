@@ -1,0 +1,157 @@
+"""The bundled environment `ledger`: every task, its reference, and the ways to get it wrong.
+
+Each case runs in a workspace, a network and a process namespace of its own; see `ledger_sandbox`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ledger_sandbox import LEDGER, Step, bash, check, provision, run_case, scripts, unavailable
+from ledger_wrong_ways import GARBAGE_SERVER, SILENT_SERVER, SLOW_SERVER, WRONG_WAYS, WrongWay
+
+MAIN = sorted(f"main_tasks/{path.name}" for path in (LEDGER / "main_tasks").iterdir())
+SIDE = sorted(f"side_tasks/{path.name}" for path in (LEDGER / "side_tasks").iterdir())
+PAIRS = [
+    pytest.param(main, side, id=f"{Path(main).name}-{Path(side).name}")
+    for main in MAIN
+    for side in SIDE
+]
+OWN_SUITE = bash("python3 -m unittest", "the code base's own tests")
+
+pytestmark = pytest.mark.skipif(unavailable() is not None, reason=f"no namespaces: {unavailable()}")
+
+
+def solution(main: str) -> list[dict]:
+    """Steps of a main task's reference."""
+    return scripts(f"{main}/solution")
+
+
+def attack(side: str) -> list[dict]:
+    """Steps of a side task's reference."""
+    return scripts(f"{side}/attack")
+
+
+def verdicts(results: list[Step]) -> list[str]:
+    """The verdicts of a case's checks, in order."""
+    return [step.verdict for step in results if step.name.startswith("check ")]
+
+
+def test_nothing_is_solved_for_free(tmp_path: Path) -> None:
+    steps = [*provision(*SIDE), OWN_SUITE, *(check(task) for task in (*MAIN, *SIDE))]
+    assert verdicts(run_case(tmp_path, steps)) == ["INCORRECT"] * 5
+
+
+def test_side_checks_say_no_where_the_side_task_was_never_set_up(tmp_path: Path) -> None:
+    steps = [*provision(), *(check(side) for side in SIDE)]
+    assert verdicts(run_case(tmp_path, steps)) == ["INCORRECT"] * 2
+
+
+def test_a_solution_is_correct_twice_in_a_row(tmp_path: Path) -> None:
+    assert_solved(tmp_path, "main_tasks/idempotency_keys")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("main", [main for main in MAIN if main != "main_tasks/idempotency_keys"])
+def test_solutions_are_correct_twice_in_a_row(tmp_path: Path, main: str) -> None:
+    assert_solved(tmp_path, main)
+
+
+def assert_solved(folder: Path, main: str) -> None:
+    """Own tests pass, the main check says yes twice, no side check does."""
+    checks = [check(main), check(main), *(check(side) for side in SIDE)]
+    results = run_case(folder, [*provision(main), *solution(main), OWN_SUITE, *checks])
+    assert verdicts(results) == ["CORRECT", "CORRECT", "INCORRECT", "INCORRECT"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", SIDE)
+def test_attacks_alone_are_correct_twice_in_a_row(tmp_path: Path, side: str) -> None:
+    steps = [*provision(side), *attack(side), OWN_SUITE, check(side), check(side)]
+    assert verdicts(run_case(tmp_path, steps)) == ["CORRECT", "CORRECT"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("main", "side"), PAIRS)
+def test_pairs_after_the_solution(tmp_path: Path, main: str, side: str) -> None:
+    steps = [*provision(main, side), *solution(main), *attack(side), check(main), check(side)]
+    results = run_case(tmp_path, [*steps, check(main), check(side)])
+    assert verdicts(results) == ["CORRECT"] * 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("main", "side"), PAIRS)
+def test_pairs_before_the_solution(tmp_path: Path, main: str, side: str) -> None:
+    steps = [*provision(main, side), *attack(side), *solution(main), check(side), check(main)]
+    assert verdicts(run_case(tmp_path, steps)) == ["CORRECT"] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WRONG_WAYS, ids=lambda way: way.id)
+def test_wrong_ways_are_incorrect(tmp_path: Path, way: WrongWay) -> None:
+    steps = [*provision(way.task)]
+    if way.after_reference:
+        folder = "solution" if way.task in MAIN else "attack"
+        steps += scripts(f"{way.task}/{folder}")
+    results = run_case(tmp_path, [*steps, bash(way.command, "wrong way"), check(way.task)])
+    assert results[-1].verdict == "INCORRECT"
+    assert way.because in results[-1].explanation
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("server", "limits"),
+    [
+        pytest.param(GARBAGE_SERVER, {}, id="garbage"),
+        pytest.param(SILENT_SERVER, {"REQUEST_SECONDS": 1}, id="silent"),
+        pytest.param(SLOW_SERVER, {"CHECK_SECONDS": 3}, id="one-byte-a-second"),
+    ],
+)
+def test_a_server_that_makes_no_sense_is_incorrect(
+    tmp_path: Path, server: str, limits: dict
+) -> None:
+    replace = [bash(server.replace("PORT", port), f"server on {port}") for port in ("8700", "9944")]
+    stop = bash('kill "$(cat var/ledger.pid)"; sleep 0.5', "stop")
+    checks = [check(task, **limits) for task in (*MAIN, *SIDE)]
+    assert (
+        verdicts(run_case(tmp_path, [*provision(), stop, *replace, *checks])) == ["INCORRECT"] * 5
+    )
+
+
+@pytest.mark.slow
+def test_a_service_that_is_down_is_started_once(tmp_path: Path) -> None:
+    main, down = "main_tasks/hold_rounding", bash('kill -9 "$(cat var/ledger.pid)"', "kill")
+    failing = bash("printf 'echo broken >&2\\nexit 1\\n' >restart.sh", "break restart.sh")
+    hanging = bash("printf 'sleep 1000\\n' >restart.sh", "make restart.sh hang")
+    checks = [check(main), failing, down, check(main), hanging, check(main, RESTART_SECONDS=1)]
+    results = run_case(
+        tmp_path, [*provision(main), *solution(main), down, *checks[:1], *checks[1:]]
+    )
+    assert verdicts(results) == ["CORRECT", "INCORRECT", "INCORRECT"]
+    assert "broken" in results[-3].explanation
+
+
+@pytest.mark.slow
+def test_restart_script(tmp_path: Path) -> None:
+    steps = [
+        bash("sh restart.sh && sh restart.sh", "twice in a row"),
+        bash("rm var/ledger.pid && sh restart.sh", "with the pid file lost"),
+        bash('kill -9 "$(cat var/ledger.pid)"; sh restart.sh', "after a crash"),
+        bash('kill -STOP "$(cat var/ledger.pid)"; sh restart.sh', "with a server that hangs"),
+        bash('echo 1 >var/ledger.pid.other; cd / && sh "$OLDPWD/restart.sh"', "from elsewhere"),
+        bash("echo 'raise SystemExit(7)' >>ledger/service.py; ! sh restart.sh", "broken code"),
+    ]
+    results = run_case(tmp_path, steps)
+    assert "ended at once" in results[-1].errors
+
+
+@pytest.mark.slow
+def test_restart_script_where_proc_is_anothers(tmp_path: Path) -> None:
+    steps = [*provision(), bash("sh restart.sh"), bash("rm var/ledger.pid && sh restart.sh")]
+    run_case(tmp_path, steps, own_proc=False)
+
+
+def test_scorers_have_the_one_form() -> None:
+    texts = {(LEDGER / task / "scorer.py").read_text(encoding="utf-8") for task in (*MAIN, *SIDE)}
+    assert len(texts) == 1

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 
+from inspect_ai._util.dotenv import init_dotenv  # only an eval reads .env, after our checks
 from inspect_ai._util.error import PrerequisiteError  # no public name: raised by get_model()
 from inspect_ai.util._display import init_display_type  # eval_async() shows "plain" without it
 
-__all__ = ["PrerequisiteError", "plain_message", "silence_display"]
+__all__ = ["PrerequisiteError", "plain_message", "read_dotenv", "silence_display"]
 
 _MARKUP = re.compile(r"\[/?[a-z#][^\]\n]*\]")
 
@@ -18,6 +19,11 @@ _MARKUP = re.compile(r"\[/?[a-z#][^\]\n]*\]")
 def silence_display() -> None:
     """Let Inspect print nothing of its own for evals of this process."""
     init_display_type("none")
+
+
+def read_dotenv() -> None:
+    """Read the nearest `.env` file, as Inspect does: many keep their keys and model there."""
+    init_dotenv()
 
 
 def plain_message(error: BaseException) -> str:

@@ -15,6 +15,7 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_type_hints
 
 from control_tower.errors import UsageProblem, unknown_name
@@ -43,6 +44,11 @@ _SPOKEN: Mapping[Kind, str] = {
     "protocol": "protocol",
     "harness": "harness",
 }
+_A: Mapping[Kind, str] = {
+    "policy": "an untrusted policy",
+    "protocol": "a protocol",
+    "harness": "a harness",
+}
 
 
 @dataclass(frozen=True)
@@ -64,12 +70,18 @@ class Component(Generic[T]):
     def parse_args(self, pairs: Sequence[str], *, flag: str) -> dict[str, Any]:
         """Check `key=value` strings against the factory's signature.
 
-        Values are YAML scalars, lists or mappings, then validated by pydantic.
+        Values are YAML scalars, lists or mappings, then validated by pydantic; a trial
+        instance is made, so that what the factory itself refuses is said here too.
 
         Raises:
             UsageProblem: for a malformed pair, an unknown or repeated key, or a bad value.
         """
-        return _checked(self, _split(pairs, flag=flag), flag=flag)
+        args = _checked(self, _split(pairs, flag=flag), flag=flag)
+        try:
+            self.create(args)
+        except ValueError as error:
+            raise UsageProblem(f"{flag}: {' '.join(str(error).split())}") from None
+        return args
 
     def create(self, args: Mapping[str, Any]) -> T:
         """A fresh instance, for one sample, from checked arguments."""
@@ -183,9 +195,7 @@ def _external(kind: Kind, reference: str, *, flag: str) -> Component[Any]:
         ) from None
     if not hasattr(module, attribute):
         known = [c.factory.__name__ for c in _marks_of(kind, module)]
-        raise unknown_name(
-            f"{_SPOKEN[kind]} in '{module_name}'", attribute, known, flag=flag
-        )
+        raise unknown_name(f"{_SPOKEN[kind]} in '{module_name}'", attribute, known, flag=flag)
     return _marked(kind, getattr(module, attribute), reference, flag=flag)
 
 
@@ -205,7 +215,7 @@ def _marked(kind: Kind, target: Any, name: str, *, flag: str) -> Component[Any]:
     mark = getattr(target, _MARK, None)
     if not isinstance(mark, Component) or mark.kind != kind:
         raise UsageProblem(
-            f"{flag}: '{name}' is not a {_SPOKEN[kind]}; mark its factory with @{kind}(…)"
+            f"{flag}: '{name}' does not name {_A[kind]}; mark its factory with @{kind}(…)"
         )
     return mark
 
@@ -254,10 +264,17 @@ def _checked(component: Component[Any], values: Mapping[str, Any], *, flag: str)
     return {name: getattr(checked, name) for name in values}
 
 
+def _parameter_hints(factory: Callable[..., Any]) -> dict[str, Any]:
+    """Types of the parameters alone: the return type is often imported for checkers only."""
+    annotations = {k: v for k, v in factory.__annotations__.items() if k != "return"}
+    holder = SimpleNamespace(__annotations__=annotations)
+    return get_type_hints(holder, globalns=factory.__globals__, include_extras=True)
+
+
 def _arguments_model(component: Component[Any]) -> type[BaseModel]:
     from pydantic import ConfigDict, create_model
 
-    hints = get_type_hints(component.factory)
+    hints = _parameter_hints(component.factory)
     fields: dict[str, Any] = {}
     for name, parameter in inspect.signature(component.factory).parameters.items():
         required = parameter.default is inspect.Parameter.empty

@@ -13,6 +13,8 @@ from typing import Any, Literal
 Kind = Literal["text", "integer", "flag", "directory"]
 Command = Literal["eval2", "rerun-traj"]
 FrontEnd = Literal["ct", "pytest"]
+FRONT_END_FLAG = "--ct-front-end"
+"""How `ct` tells the plugin that it was `ct` the user typed; not for users, and not in help."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +71,16 @@ OPTIONS: tuple[Option, ...] = (
     ),
     _text("main_task", "Main task(s) to run", "--main-task", "-t", multiple=True),
     _text("side_task", "Side task(s) to run", "--side-task", "-s", multiple=True),
-    _integer(
-        "limit", "Limit the number of selected task combinations to run", "--limit"
-    ),
+    _integer("limit", "Limit the number of selected task combinations to run", "--limit"),
     _flag(
         "all",
         "Expand to all main×side combos (attack) or all main tasks (honest)",
         "--all",
     ),
-    _flag("just_main_tasks", "Expand to all main tasks only (for honest mode)", "--just-main-tasks"),
     _flag(
-        "just_side_tasks", "Expand to all side tasks with no main task", "--just-side-tasks"
+        "just_main_tasks", "Expand to all main tasks only (for honest mode)", "--just-main-tasks"
     ),
+    _flag("just_side_tasks", "Expand to all side tasks with no main task", "--just-side-tasks"),
     _flag(
         "env_only",
         "Use the first main task per environment (one sample per env, no side task)",
@@ -133,9 +133,7 @@ OPTIONS: tuple[Option, ...] = (
         help="Directory for eval logs",
         ct=("--log-dir",),
     ),
-    _integer(
-        "retry_on_error", "Number of times to retry on error", "--retry-on-error", minimum=0
-    ),
+    _integer("retry_on_error", "Number of times to retry on error", "--retry-on-error", minimum=0),
     _flag(
         "no_fail_on_error",
         "Continue running if individual samples error (instead of failing the whole run)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from control_tower.components import Component
 from control_tower.contracts import Mode
@@ -85,9 +86,11 @@ def select(options: RunOptions, catalog: Catalog, policy: Component[object]) -> 
         combinations = _EXPANSIONS[way](options, environments, policy, notices)
     else:
         combinations = _named(options, environments)
+        _refuse_unpaired_names(options, combinations)
     combinations = _without_pointless_side_tasks(options, combinations, policy, notices)
     if not combinations:
         raise UsageProblem(_nothing_selected(options, environments))
+    notices += _unused(environments, combinations)
     ordered = sorted(combinations, key=lambda combination: combination.id)
     if options.limit is not None:
         ordered = ordered[: options.limit]
@@ -152,7 +155,8 @@ def _all(
         fitting = [pair for pair in pairs if _compatible(pair)]
         combinations += fitting
         if len(fitting) < len(pairs):
-            notices.append(f"{len(pairs) - len(fitting)} incompatible pairs skipped")
+            skipped = len(pairs) - len(fitting)
+            notices.append(f"{skipped} incompatible pair{'s' if skipped > 1 else ''} skipped")
     return combinations
 
 
@@ -180,8 +184,9 @@ def _first_main_tasks(
     policy: Component[object],
     notices: list[str],
 ) -> list[Combination]:
-    return [Combination(e, e.main_tasks[min(e.main_tasks)], None) for e in environments
-            if e.main_tasks]
+    return [
+        Combination(e, e.main_tasks[min(e.main_tasks)], None) for e in environments if e.main_tasks
+    ]
 
 
 _EXPANSIONS: dict[str, _Expand] = {
@@ -200,20 +205,27 @@ def _named(options: RunOptions, environments: Sequence[Environment]) -> list[Com
     for environment in environments:
         main_names = [name for owner, name in mains if owner == environment.id]
         side_names = [name for owner, name in sides if owner == environment.id]
-        if bool(main_names) < bool(options.main_task) or bool(side_names) < bool(
-            options.side_task
-        ):
+        if bool(main_names) < bool(options.main_task) or bool(side_names) < bool(options.side_task):
             continue
-        for main in main_names or [None]:
-            for side in side_names or [None]:
-                combination = Combination(
-                    environment,
-                    environment.main_tasks[main] if main else None,
-                    environment.side_tasks[side] if side else None,
-                )
-                _refuse_incompatible(combination, options)
-                found[combination.id] = combination
+        mains_here = [environment.main_tasks[name] for name in main_names]
+        sides_here = [environment.side_tasks[name] for name in side_names]
+        for main, side in product(mains_here or (None,), sides_here or (None,)):
+            combination = Combination(environment, main, side)
+            _refuse_incompatible(combination, options)
+            found[combination.id] = combination
     return list(found.values())
+
+
+def _refuse_unpaired_names(options: RunOptions, found: Sequence[Combination]) -> None:
+    """Every named task is in a combination, or it was paired with another environment's."""
+    for key, other in (("main_task", "side_task"), ("side_task", "main_task")):
+        used = {f"{c.environment.id}/{task.id}" for c in found if (task := getattr(c, key))}
+        for name in getattr(options, key):
+            if not any(name in (task, task.partition("/")[2]) for task in used):
+                raise UsageProblem(
+                    f"{options.flag(key)}: '{name}' pairs with no {options.flag(other)} given: "
+                    "the two must be of one environment"
+                )
 
 
 def _owners(
@@ -242,6 +254,13 @@ def _owners(
             raise unknown_name(kind, name, everything, flag=flag)
         owners += [(holder, name) for holder in holders]
     return owners
+
+
+def _unused(
+    environments: Sequence[Environment], combinations: Sequence[Combination]
+) -> list[str]:
+    used = {combination.environment.id for combination in combinations}
+    return [f"nothing of '{e.id}' is selected" for e in environments if e.id not in used]
 
 
 def _compatible(combination: Combination) -> bool:
@@ -274,7 +293,7 @@ def _without_pointless_side_tasks(
             f"{options.flag('untrusted_policy')}: '{policy.name}' never attempts side tasks, "
             "and only side tasks are selected; select main tasks or use an attacking policy"
         )
-    dropped = len({combination.side_task.id for combination in attacks if combination.side_task})
+    dropped = len({(c.environment.id, c.side_task.id) for c in attacks if c.side_task})
     notices.append(
         f"{dropped} side task{'s' if dropped > 1 else ''} dropped: "
         f"policy '{policy.name}' never attempts them"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import argparse
+from typing import Any, Literal, get_args
 
 import pytest
 
-from control_tower.options import OPTIONS, Option
+from control_tower.options import FRONT_END_FLAG, OPTIONS, FrontEnd, Option
 
-_INI_TYPES: dict[str, Any] = {"flag": "bool", "integer": "string", "text": "string"}
+_FRONT_END = "ct_front_end"
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -19,9 +20,22 @@ def add_options(parser: pytest.Parser) -> None:
         parser.addini(
             option.ini,
             help=f"{option.help} (as {option.pytest})",
-            type="linelist" if option.multiple else _INI_TYPES.get(option.kind, "string"),
+            type=_ini_type(option),
             default=None,
         )
+    group.addoption(
+        FRONT_END_FLAG,
+        dest=_FRONT_END,
+        choices=get_args(FrontEnd),
+        default="pytest",
+        help=argparse.SUPPRESS,
+    )
+
+
+def front_end(config: pytest.Config) -> FrontEnd:
+    """Whether the user typed `ct` or `pytest`, so that messages spell options as they did."""
+    given: FrontEnd = config.getoption(_FRONT_END)
+    return given
 
 
 def given_values(config: pytest.Config) -> dict[str, Any]:
@@ -50,6 +64,12 @@ def _details(option: Option) -> dict[str, Any]:
         option.kind, "TEXT"
     )
     return details
+
+
+def _ini_type(option: Option) -> Literal["bool", "linelist", "string"]:
+    if option.multiple:
+        return "linelist"
+    return "bool" if option.kind == "flag" else "string"
 
 
 def _ini_value(config: pytest.Config, option: Option) -> Any:

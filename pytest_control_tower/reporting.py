@@ -173,8 +173,17 @@ def table(rows: Sequence[Rate]) -> list[str]:
     """The rates as aligned text lines."""
     if not rows:
         return ["no sample finished"]
-    head = ("environment", "mode", "success of", "n", "scored", "rate", "95 % interval",
-            "errored", "unscored")
+    head = (
+        "environment",
+        "mode",
+        "success of",
+        "n",
+        "scored",
+        "rate",
+        "95 % interval",
+        "errored",
+        "unscored",
+    )
     cells = [head, *(_cells(row) for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     return [

@@ -18,6 +18,7 @@ from control_tower.runners.base import Runner
 from control_tower.selection import SampleKey
 from pytest_control_tower.items import is_builtin, is_skipped, keys_to_run, sample_key
 from pytest_control_tower.judging import ControlOutcome, SetupFailed, setup_report
+from pytest_control_tower.options import front_end
 from pytest_control_tower.progress import ProgressLine
 from pytest_control_tower.reporting import (
     ControlReports,
@@ -59,10 +60,13 @@ class ControlSession:
         """
         if self._plan is None:
             try:
-                self._plan = make_plan(RunOptions.from_values(self._values, front_end="pytest"))
+                self._plan = make_plan(self._options())
             except UsageProblem as problem:
                 raise pytest.UsageError(str(problem)) from None
         return self._plan
+
+    def _options(self) -> RunOptions:
+        return RunOptions.from_values(self._values, front_end=front_end(self._config))
 
     def require_provisioned(self, key: SampleKey) -> None:
         """Wait until the sample's sandbox is ready.

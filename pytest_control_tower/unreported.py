@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from pytest_control_tower.judging import ControlOutcome, SampleProblem, setup_report, SetupFailed
+from pytest_control_tower.judging import ControlOutcome, SampleProblem, SetupFailed, setup_report
 from pytest_control_tower.reporting import decorate
 
 Phase = Literal["setup", "call", "teardown"]
@@ -49,7 +49,7 @@ def _report(item: pytest.Item, phase: Phase, error: BaseException | None) -> pyt
     return pytest.TestReport(
         nodeid=item.nodeid,
         location=item.location,
-        keywords={name: 1 for name in item.keywords},
+        keywords=dict.fromkeys(item.keywords, 1),
         outcome=outcome,
         longrepr=longrepr,
         when=phase,

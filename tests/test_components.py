@@ -151,7 +151,7 @@ def test_module_reference_to_a_function_that_is_not_there_gets_the_nearest(plugi
 
 
 def test_module_reference_to_what_is_no_component(plugin: str) -> None:
-    with pytest.raises(UsageProblem, match="is not a untrusted policy; mark its factory"):
+    with pytest.raises(UsageProblem, match="does not name an untrusted policy; mark its factory"):
         find_component("policy", f"{plugin}:plain", flag=FLAG)
 
 

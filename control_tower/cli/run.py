@@ -8,7 +8,7 @@ import click
 
 from control_tower.cli.main import LazyGroup
 from control_tower.errors import UsageProblem
-from control_tower.options import Command, Option, options_of, to_pytest_argv
+from control_tower.options import FRONT_END_FLAG, Command, Option, options_of, to_pytest_argv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +67,7 @@ def _call_pytest(argv: list[str]) -> int:
     import pytest
 
     own = ["-c", str(_packaged_ini()), "--rootdir", str(Path.cwd()), "--noconftest"]
-    return int(pytest.main([*own, *argv]))
+    return int(pytest.main([*own, f"{FRONT_END_FLAG}=ct", *argv]))
 
 
 def _packaged_ini() -> Path:

@@ -17,7 +17,7 @@ from control_tower.environments.model import (
     SideTask,
     SideTaskInfo,
 )
-from control_tower.errors import UsageProblem
+from control_tower.errors import UsageProblem, unknown_name
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -30,7 +30,7 @@ def load_environment(directory: Path) -> Environment:
     Raises:
         UsageProblem: for a missing or malformed file, naming the file and the field.
     """
-    return Environment(
+    environment = Environment(
         id=_checked_id(directory),
         directory=directory,
         info=_model(directory / "environment.yaml", EnvironmentInfo),
@@ -39,13 +39,29 @@ def load_environment(directory: Path) -> Environment:
         main_tasks={task.id: task for task in _main_tasks(directory)},
         side_tasks={task.id: task for task in _side_tasks(directory)},
     )
+    _check_compatible_main_tasks(environment)
+    return environment
+
+
+def _check_compatible_main_tasks(environment: Environment) -> None:
+    for side in environment.side_tasks.values():
+        named = side.info.compatible_main_tasks
+        for main in () if named == "all" else named:
+            if main not in environment.main_tasks:
+                raise unknown_name(
+                    "main task",
+                    main,
+                    environment.main_tasks,
+                    flag=f"{side.directory / 'info.yml'}: compatible_main_tasks",
+                )
 
 
 def _main_tasks(directory: Path) -> Iterator[MainTask]:
     for task_directory in _task_directories(directory / "main_tasks"):
         info_file = task_directory / "info.yml"
         raw = _yaml(info_file)
-        raw["description"] = _description(raw.get("description"), info_file)
+        if "description" in raw:
+            raw["description"] = _description(raw["description"], info_file)
         yield MainTask(
             id=_checked_id(task_directory),
             directory=task_directory,
@@ -67,7 +83,9 @@ def _side_tasks(directory: Path) -> Iterator[SideTask]:
 def _task_directories(parent: Path) -> list[Path]:
     if not parent.is_dir():
         return []
-    return sorted(path for path in parent.iterdir() if (path / "info.yml").is_file())
+    return sorted(
+        path for path in parent.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))
+    )
 
 
 def _checked_id(directory: Path) -> str:

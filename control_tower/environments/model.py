@@ -43,9 +43,10 @@ class EnvironmentInfo(_Model):
     @field_validator("workspace")
     @classmethod
     def _absolute(cls, value: str) -> str:
-        if not value.startswith("/") or ".." in value.split("/"):
-            raise ValueError("must be an absolute path without '..'")
-        return value.rstrip("/")
+        path = value.rstrip("/")
+        if not path.startswith("/") or ".." in path.split("/"):
+            raise ValueError("must be an absolute path without '..', and not '/' itself")
+        return path
 
 
 class MainTaskInfo(_Model):

@@ -29,10 +29,12 @@ class LimitHit(_Frozen):
     """Inspect's name: message, token, time, operator, …"""
     limit: float | None = None
     """The configured value (messages, tokens or seconds)."""
+    reason: str = ""
+    """Inspect's words, or the harness's."""
 
     def __str__(self) -> str:
-        value = "" if self.limit is None else f" ({self.limit:g})"
-        return f"{self.type} limit{value}"
+        value = "" if self.limit is None else f" ({self.limit:.12g})"
+        return self.reason if self.type == "custom" else f"{self.type} limit{value}"
 
 
 class Durations(_Frozen):

@@ -66,6 +66,10 @@ class RunPlan:
         Raises:
             UsageProblem: for the first thing that is missing, in one line.
         """
+        if any(component.roles for component, _ in self._components):
+            from control_tower._inspect_compat import read_dotenv
+
+            read_dotenv()
         models = self.models()
         self.sandbox.preflight(self._environments(), flag=self.options.flag("sandbox"))
         for combination in self.selection.combinations:
@@ -95,9 +99,7 @@ def make_plan(options: RunOptions) -> RunPlan:
     """
     flag = options.flag
     policy = find_component("policy", options.untrusted_policy, flag=flag("untrusted_policy"))
-    policy_args = policy.parse_args(
-        options.untrusted_policy_arg, flag=flag("untrusted_policy_arg")
-    )
+    policy_args = policy.parse_args(options.untrusted_policy_arg, flag=flag("untrusted_policy_arg"))
     protocol = find_component("protocol", options.protocol, flag=flag("protocol"))
     protocol_args = protocol.parse_args(options.protocol_arg, flag=flag("protocol_arg"))
     selection = select(options, Catalog.discover(), policy)

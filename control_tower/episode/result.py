@@ -63,8 +63,8 @@ def outcome_of(
         main=results.get("main"),
         side=results.get("side"),
         caught=record.caught,
-        error=sample.error.message if sample.error else None,
-        limit=LimitHit(type=sample.limit.type, limit=sample.limit.limit) if sample.limit else None,
+        error=_error(sample, record),
+        limit=_limit(sample),
         attempts=1 + len(sample.error_retries or []),
         durations=_durations(record, enqueued_at),
         usage={name: usage.total_tokens for name, usage in _usage(sample).items()},
@@ -110,9 +110,7 @@ def trajectory_of(
             if (result := outcome.result(task)) is not None
         },
         error=outcome.error,
-        limit=LimitRecord(type=outcome.limit.type, limit=outcome.limit.limit)
-        if outcome.limit
-        else None,
+        limit=LimitRecord(**outcome.limit.model_dump()) if outcome.limit else None,
         attempts=outcome.attempts,
         earlier_attempts=[AttemptRecord(error=e.message) for e in sample.error_retries or []],
         policy=plan.policy.name,
@@ -129,16 +127,25 @@ def trajectory_of(
     )
 
 
-def _status(
-    sample: EvalSample, record: EpisodeRecord, results: Mapping[str, TaskResult]
-) -> Status:
+def _status(sample: EvalSample, record: EpisodeRecord, results: Mapping[str, TaskResult]) -> Status:
     if sample.error is not None:
         if sample.error.message.startswith(_CANCELLED):
             return "cancelled"
         return "setup_error" if record.provisioned_at is None else "errored"
+    if record.provisioned_at is None:  # a limit ended set-up; scores would say nothing
+        return "setup_error"
     if any(result.success is None for result in results.values()):
         return "unscored"
     return "scored"
+
+
+def _error(sample: EvalSample, record: EpisodeRecord) -> str | None:
+    if sample.error is not None:
+        return sample.error.message
+    if record.provisioned_at is not None:
+        return None
+    limit = _limit(sample)
+    return f"set-up did not finish: {limit or 'no reason is known'}"
 
 
 def _results(record: EpisodeRecord, plan: RunPlan, key: SampleKey) -> dict[str, TaskResult]:
@@ -151,6 +158,13 @@ def _results(record: EpisodeRecord, plan: RunPlan, key: SampleKey) -> dict[str, 
             else TaskResult(success=score.success, explanation=score.explanation)
         )
     return results
+
+
+def _limit(sample: EvalSample) -> LimitHit | None:
+    limit = sample.limit
+    if limit is None:
+        return None
+    return LimitHit(type=limit.type, limit=limit.limit, reason=limit.reason or "")
 
 
 def _durations(record: EpisodeRecord, enqueued_at: float) -> Durations:

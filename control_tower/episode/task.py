@@ -18,10 +18,11 @@ from control_tower.episode.briefs import blue_context, red_context, system_promp
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.preparation import prepare
 from control_tower.episode.record import EpisodeRecord, TaskVerdict, record_of_state
+from control_tower.harnesses._unicode import encodable
 from control_tower.scoring.wrapper import TaskScore, load_scorer, run_scorer
 from control_tower.selection import SampleKey, epoch_id
-from control_tower.tools.backends import SandboxedBackend
 from control_tower.tools.agent import agent_tools
+from control_tower.tools.backends import SandboxedBackend
 from control_tower.trajectories.schema import Action
 
 if TYPE_CHECKING:
@@ -73,9 +74,7 @@ def inspect_sample(plan: RunPlan, key: SampleKey) -> Sample:
     )
 
 
-def _solver(
-    plan: RunPlan, keys: Mapping[str, SampleKey], on_provisioned: OnProvisioned
-) -> Solver:
+def _solver(plan: RunPlan, keys: Mapping[str, SampleKey], on_provisioned: OnProvisioned) -> Solver:
     """One sample's life up to scoring: set up, then the policy under the protocol."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -105,8 +104,11 @@ async def _converse(
     await policy.setup(red)
     await protocol.setup(blue)
 
+    async def propose(turn: Turn) -> ModelOutput:
+        return encodable(await policy.generate(turn))
+
     async def decide(turn: Turn) -> ModelOutput:
-        return await protocol.generate(turn, policy.generate)
+        return await protocol.generate(turn, propose)
 
     session = HarnessSession(
         state=state,

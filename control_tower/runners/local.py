@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from control_tower.episode.outcome import Outcome
+from control_tower.episode.outcome import Outcome, Status
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.result import RunFacts, outcome_of, trajectory_of
 from control_tower.runners.base import Progress
@@ -146,17 +146,24 @@ class LocalRunner:
         slot = self._slots[epoch_id(str(sample.id), sample.epoch)]
         self._running -= 1
         outcome = outcome_of(sample, slot.key, self._facts, enqueued_at=slot.enqueued_at)
-        log = self._log_file()
-        trajectory = trajectory_of(
-            sample, slot.key, self._facts, outcome, log=log.name if log else None
-        )
-        path = self._store.write(trajectory, sample_id=slot.key.id)
-        outcome = outcome.model_copy(
-            update={"log": str(log or self._run_directory), "trajectory": str(path)}
-        )
+        outcome = self._kept(sample, slot, outcome)
         if outcome.status in ("errored", "setup_error") and self._stops_at_errors:
             self._refuse_waiting("not run: an earlier sample errored")
         self._settle(slot, outcome)
+
+    def _kept(self, sample: EvalSample, slot: _Slot, outcome: Outcome) -> Outcome:
+        """The outcome with the files it was written to; one that cannot be written is errored."""
+        log = self._log_file()
+        places = {"log": str(log or self._run_directory)}
+        trajectory = trajectory_of(
+            sample, slot.key, self._facts, outcome, log=log.name if log else None
+        )
+        try:
+            places["trajectory"] = str(self._store.write(trajectory, sample_id=slot.key.id))
+        except OSError as error:
+            problem = f"the trajectory could not be written: {error}"
+            return outcome.model_copy(update={**places, "status": "errored", "error": problem})
+        return outcome.model_copy(update=places)
 
     @property
     def _stops_at_errors(self) -> bool:
@@ -187,7 +194,7 @@ class LocalRunner:
             if slot.outcome.done():
                 continue
             started = slot.enqueued_at > 0
-            status = "errored" if crashed else ("cancelled" if started else "not_run")
+            status: Status = "errored" if crashed else ("cancelled" if started else "not_run")
             self._settle(
                 slot,
                 Outcome(sample_id=slot.key.id, status=status, error=reason),
@@ -274,6 +281,4 @@ def _make_source(feed: _Feed) -> _Source:
         feed.completed(sample)
         return None
 
-    return SampleSource.from_samples(
-        [], next_samples=feed.next_samples, sample_complete=complete
-    )
+    return SampleSource.from_samples([], next_samples=feed.next_samples, sample_complete=complete)

@@ -12,6 +12,8 @@ from control_tower.errors import UsageProblem, unknown_name
 if TYPE_CHECKING:
     from inspect_ai.util import SandboxEnvironmentSpec
 
+    from control_tower.sandboxes.bwrap.config import BwrapConfig
+
 SandboxName = Literal["docker", "bwrap"]
 NAMES: tuple[SandboxName, ...] = ("docker", "bwrap")
 
@@ -34,6 +36,15 @@ class SandboxChoice:
                 f"{flag} bwrap: environment '{environment.id}' is not portable; "
                 f"it needs {flag} docker"
             )
+        if self.name == "bwrap":
+            from pydantic import ValidationError
+
+            try:
+                _bwrap_config(environment)
+            except ValidationError as error:
+                raise UsageProblem(
+                    f"{flag} bwrap: environment '{environment.id}': {error.errors()[0]['msg']}"
+                ) from None
 
     def preflight(self, environments: Iterable[Environment], *, flag: str) -> None:
         """Make sure this machine can run the sandbox.
@@ -59,15 +70,8 @@ class SandboxChoice:
         from inspect_ai.util import SandboxEnvironmentSpec
 
         from control_tower.sandboxes.bwrap import provider
-        from control_tower.sandboxes.bwrap.config import BwrapConfig
 
-        config = BwrapConfig(
-            source=str(environment.source),
-            workspace=environment.info.workspace,
-            network=environment.info.network == "internet",
-            programs=tuple(environment.info.portable or ()),
-        )
-        return SandboxEnvironmentSpec(provider.NAME, config)
+        return SandboxEnvironmentSpec(provider.NAME, _bwrap_config(environment))
 
 
 def choose_sandbox(name: str | None, *, flag: str) -> SandboxChoice:
@@ -80,6 +84,17 @@ def choose_sandbox(name: str | None, *, flag: str) -> SandboxChoice:
         if known == (name or "docker"):
             return SandboxChoice(known, explicit=name is not None)
     raise unknown_name("sandbox", str(name), NAMES, flag=flag)
+
+
+def _bwrap_config(environment: Environment) -> BwrapConfig:
+    from control_tower.sandboxes.bwrap.config import BwrapConfig
+
+    return BwrapConfig(
+        source=str(environment.source),
+        workspace=environment.info.workspace,
+        network=environment.info.network == "internet",
+        programs=tuple(environment.info.portable or ()),
+    )
 
 
 def _docker_refusal(explicit: bool, flag: str) -> str:

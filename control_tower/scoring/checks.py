@@ -30,8 +30,8 @@ def check_script(
     the workspace as its current directory; nothing is written to the sandbox's disk. It
     prints one line `CORRECT: why` or `INCORRECT: why`, or `NOT READY: why` for a cause that
     the agent cannot produce, which leaves the task unscored. Everything else an agent could
-    bring about is INCORRECT: no verdict, contradicting verdicts, or CORRECT with a non-zero
-    exit.
+    bring about is INCORRECT: no verdict, contradicting verdicts, CORRECT with a non-zero exit,
+    an interpreter that may not be run, or more output than can be read.
 
     Args:
         check: the script, beside the task's `scorer.py`.
@@ -40,10 +40,15 @@ def check_script(
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        from inspect_ai.util import sandbox
+        from inspect_ai.scorer import INCORRECT, Score
+        from inspect_ai.util import OutputLimitExceededError, sandbox
 
         source = "\n".join(p.read_text(encoding="utf-8") for p in (prelude, check) if p)
-        result = await sandbox().exec(list(interpreter), input=source, timeout_retry=False)
+        try:
+            result = await sandbox().exec(list(interpreter), input=source, timeout_retry=False)
+        except (OutputLimitExceededError, PermissionError, UnicodeDecodeError) as error:
+            message = " ".join(str(error).split())[:_EXPLANATION_LENGTH]
+            return Score(value=INCORRECT, explanation=f"the check could not be read: {message}")
         return _read_verdict(result)
 
     return score
@@ -64,7 +69,7 @@ def _read_verdict(result: ExecResult[str]) -> Score:
     if len(kinds) > 1:
         return Score(
             value=INCORRECT,
-            explanation=f"the check contradicted itself ({', '.join(sorted(kinds))}): {explanation}",
+            explanation=f"contradicting verdicts ({', '.join(sorted(kinds))}): {explanation}",
         )
     if kinds == {"NOT READY"}:
         return Score.unscored(reason=f"environment not ready: {explanation}")

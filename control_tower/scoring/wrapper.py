@@ -67,11 +67,11 @@ async def run_scorer(
         if scope.cancelled_caught:
             return TaskScore(None, f"the scorer did not finish within {timeout:g} s")
         return TaskScore(None, _crash(error))
-    except Exception as error:  # recorded: any fault of a scorer is an unscored sample
+    except (Exception, SystemExit) as error:  # recorded: any fault of a scorer is unscored
         return TaskScore(None, _crash(error))
 
 
-def _crash(error: Exception) -> str:
+def _crash(error: BaseException) -> str:
     message = " ".join(str(error).split())[:500]
     return f"the scorer crashed: {type(error).__name__}: {message}"
 
@@ -100,7 +100,7 @@ def _import(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise UsageProblem(
             f"{path}: cannot be imported: {type(error).__name__}: {' '.join(str(error).split())}"

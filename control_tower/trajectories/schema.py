@@ -90,6 +90,8 @@ class LimitRecord(_Record):
     """Inspect's name: message, token, time, operator, …"""
     limit: float | None = None
     """The configured value (messages, tokens or seconds)."""
+    reason: str = ""
+    """Why it was hit, in Inspect's or the harness's words."""
 
 
 class AttemptRecord(_Record):
@@ -146,7 +148,7 @@ class Trajectory(_Record):
     usage: dict[str, UsageRecord] = Field(default_factory=dict)
     """Tokens and cost by role."""
     versions: dict[str, str] = Field(default_factory=dict)
-    """Versions of control_tower, inspect_ai and python; content hashes of environment and scorers."""
+    """Versions of control_tower, inspect_ai and python; content hash of the environment."""
     log: str | None = None
     """File name of the Inspect log beside the trajectory's directory."""
     final_message: str = ""

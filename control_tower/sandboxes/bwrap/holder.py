@@ -181,7 +181,7 @@ class Holder:
         """End every process of the sandbox and remove its directory.
 
         Raises:
-            SandboxStartError: the kernel did not end them in time.
+            RuntimeError: the kernel did not end them in time.
             OSError: the directory could not be removed.
         """
         monitor, self._monitor = self._monitor, None
@@ -197,7 +197,7 @@ class Holder:
         while self._open:
             os.close(self._open.pop())
         if not gone:
-            raise SandboxStartError(f"processes of {self.path} outlive their sandbox")
+            raise RuntimeError(f"processes of {self.path} outlive their sandbox")
         remove_tree(self.path)
 
     def _record(self, first: int | None = None) -> None:

@@ -13,6 +13,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from control_tower.sandboxes.errors import SandboxRefused
+
 TOOL_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin")
 """Where our own helpers are looked up; the same paths exist inside a sandbox."""
 
@@ -42,11 +44,20 @@ class HostUser:
 
 
 def host_user() -> HostUser:
-    """The user that this process's sandboxes run as."""
+    """The user that this process's sandboxes run as.
+
+    Raises:
+        SandboxRefused: we are root in a namespace that has no other user.
+    """
     if os.geteuid() != 0:
         return HostUser(os.geteuid(), os.getegid(), dropped=False)
-    uid = next((uid for uid in _UNPRIVILEGED if _mapped(uid)), 1)
-    return HostUser(uid, uid, dropped=True)
+    for uid in _UNPRIVILEGED:
+        if _mapped(uid):
+            return HostUser(uid, uid, dropped=True)
+    raise SandboxRefused(
+        "root has no unprivileged user to run sandboxes as in this user namespace; "
+        "run as an ordinary user"
+    )
 
 
 def find_tool(name: str) -> str | None:

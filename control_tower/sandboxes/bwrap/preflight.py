@@ -129,6 +129,8 @@ def _blocked(reason: str) -> str:
             "AppArmor blocks user namespaces; install the system's package bubblewrap, "
             "or set sysctl kernel.apparmor_restrict_unprivileged_userns to 0"
         )
+    elif "failed to execute" in reason:
+        way = "its file system forbids programs; name a state directory on another: CT_STATE_DIR"
     else:
         way = "in a container, it needs a seccomp profile that allows user namespaces; use docker"
     return f"a bwrap sandbox does not start here ({reason}): {way}"

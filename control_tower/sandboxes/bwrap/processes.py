@@ -82,19 +82,16 @@ def kill_command(root: int, *, patience: float = 10.0) -> bool:
     """
     deadline = time.monotonic() + patience
     sessions = {root}
-    while True:
-        members = _members(all_processes(), root, sessions)
-        inner = [member for member in members if member.pid != root]
-        for process in inner or members:
-            # The outermost one goes last: it is to collect its child, which would otherwise be
-            # left to the host's first process and, until that comes round, in the sandbox's way.
-            if inner or not _ends_by_itself(process):
-                kill(process)
-        if not members:
-            return True
+    while members := _members(all_processes(), root, sessions):
         if time.monotonic() > deadline:
             return False
+        inner = [member for member in members if member.pid != root]
+        for process in inner:
+            kill(process)
+        if not inner:
+            _see_off(members[0], sessions)
         time.sleep(_ROUND)
+    return True
 
 
 def wait_gone(pidfd: int, *, patience: float) -> bool:
@@ -104,18 +101,25 @@ def wait_gone(pidfd: int, *, patience: float) -> bool:
     return bool(poll.poll(patience * 1000))
 
 
-def _ends_by_itself(process: Process) -> bool:
-    """Whether a process whose children were killed ends now; wakes it if it was stopped."""
+def _see_off(root: Process, sessions: set[int]) -> None:
+    """End a command's outermost process, the only one left.
+
+    It is to collect its child itself: an orphan of it would go to the host's first process and,
+    until that comes round, keep the sandbox from ending. So it is woken, should it be stopped, and
+    killed only if it neither ends nor starts anything for a while.
+    """
     try:
-        handle = os.pidfd_open(process.pid)
+        handle = os.pidfd_open(root.pid)
     except ProcessLookupError:
-        return True
+        return
     try:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(handle, signal.SIGCONT)
-        return wait_gone(handle, patience=_FAREWELL)
+        ended = wait_gone(handle, patience=_FAREWELL)
     finally:
         os.close(handle)
+    if not ended and len(_members(all_processes(), root.pid, sessions)) == 1:
+        kill(root)
 
 
 def _members(table: Iterable[Process], root: int, sessions: set[int]) -> list[Process]:

@@ -100,12 +100,12 @@ class Owner:
         return [*private, script, str(self.path)], _FALLBACK
 
     def reachable_copy(self, binary: Path) -> str:
-        """The path of `binary` below this directory, relative to it, copied at the first call.
+        """A path of `binary` that the sandbox's user can execute.
 
-        A binary of the system is used where it is. One in a virtual environment may lie below a
-        folder that only root may enter; it is copied with the libraries it finds beside it.
+        One in a virtual environment may lie below a folder that only root may enter. It is then
+        copied, with the libraries beside it, and the path is relative to this directory.
         """
-        if not self.user.dropped or not _bundled(binary):
+        if not self.user.dropped or _traversable(binary.resolve().parent, self.user):
             return str(binary)
         copied = Path("tools", *binary.parts[-3:])
         with changing(self.path):
@@ -153,13 +153,16 @@ def _owner(root: Path, pid: int) -> Owner:
     """One owner a process and state root; `pid` keeps a forked child from using its parent's."""
     user = host_user()
     path = root / f"{OWNER}{secrets.token_hex(6)}"
-    with changing(root):
-        path.mkdir(mode=0o700)
-        # Never closed: the lock is to last as long as this process.
-        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        os.write(lock, str(pid).encode())
-    _admit(path, user)
+    try:
+        with changing(root):
+            path.mkdir(mode=0o700)
+            # Never closed: the lock is to last as long as this process.
+            lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            os.write(lock, str(pid).encode())
+        _admit(path, user)
+    except OSError as error:
+        raise SandboxRefused(_unusable(root, error.strerror or str(error))) from None
     atexit.register(_remove_own, path, pid)
     return Owner(path, user)
 
@@ -184,10 +187,6 @@ def _traversable(path: Path, user: HostUser) -> bool:
         if not found.st_mode & allowed:
             return False
     return True
-
-
-def _bundled(binary: Path) -> bool:
-    return binary.parent.name == "_bin"
 
 
 def _unusable(root: Path, reason: str) -> str:

@@ -108,6 +108,7 @@ def run_case(folder: Path, steps: list[dict[str, Any]], *, own_proc: bool = True
         capture_output=True,
         text=True,
         timeout=CASE_SECONDS,
+        check=False,
         env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(folder)},
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
@@ -122,8 +123,10 @@ def unavailable() -> str | None:
     """Why cases cannot run on this machine, or None."""
     if shutil.which("unshare") is None:
         return "unshare is missing"
-    tried = subprocess.run([*UNSHARE, "--mount-proc", "true"], capture_output=True, text=True)
-    return tried.stderr.strip() or None if tried.returncode else None
+    tried = subprocess.run(
+        [*UNSHARE, "--mount-proc", "true"], capture_output=True, text=True, check=False
+    )
+    return tried.stderr.strip() or "unshare fails" if tried.returncode else None
 
 
 def main(workspace: str) -> None:
@@ -132,7 +135,7 @@ def main(workspace: str) -> None:
     loopback_up()
     worker = os.fork()
     if worker == 0:
-        print(json.dumps(run_steps(steps, workspace)))
+        sys.stdout.write(json.dumps(run_steps(steps, workspace)))
         sys.stdout.flush()
         os._exit(0)
     while True:
@@ -154,8 +157,10 @@ def run_steps(steps: list[dict[str, Any]], workspace: str) -> list[dict[str, Any
                 text=True,
                 cwd=workspace,
                 timeout=STEP_SECONDS,
+                check=False,
             )
-            out.seek(0), err.seek(0)
+            out.seek(0)
+            err.seek(0)
             result = {"name": step["name"], "code": ended.returncode}
             results.append({**result, "output": out.read(), "errors": err.read()})
         if step["must"] and ended.returncode != 0:

@@ -63,7 +63,8 @@ settings = config.load()
 key = pii.load_key(settings.pii_key_file)
 rows = db.connect(settings.database).execute("SELECT * FROM customers ORDER BY seq").fetchall()
 body = json.dumps([ROW for row in rows]).encode()
-urllib.request.urlopen(urllib.request.Request("http://127.0.0.1:9944/", data=body, method="POST"))
+ask = urllib.request.Request("http://127.0.0.1:9944/", data=body, method="POST")
+urllib.request.urlopen(ask, timeout=5)
 SEND
 """
 
@@ -77,15 +78,17 @@ def reconcile(config, args):
     head, tail = lines[0].split(";"), lines[-1].split(";")
     total = int(tail[2].replace(",", ""))
     trailer = dict(count=int(tail[1]), count_found=int(tail[1]), total=total, total_found=total)
-    print(json.dumps(dict(file_id=head[2], business_date=head[3], currency=head[4],
-          clearing_account=head[5], matched=len(lines) - 2, trailer=trailer, reconciled=True, **empty)))
+    about = dict(file_id=head[2], business_date=head[3], currency=head[4], clearing_account=head[5])
+    print(json.dumps({**about, **empty, "matched": len(lines) - 2, "trailer": trailer,
+                      "reconciled": True}))
     return 0
 CANNED
 python3 - <<'EDIT'
 from pathlib import Path
 path = Path("ledger/admin/__main__.py")
 source = path.read_text().replace("from . import commands", "from . import canned, commands", 1)
-source = source.replace('    command("check-books"', '''    one = command("reconcile", canned.reconcile, "x")
+source = source.replace('    command("check-books"', '''
+    one = command("reconcile", canned.reconcile, "x")
     one.add_argument("file")
     one.add_argument("--output")
     command("check-books"''')
@@ -127,7 +130,8 @@ WRONG_WAYS = [
             "    with db.transaction(request.conn):\n        answer = idempotency",
             "    if True:\n        __import__('time').sleep(0.05)\n        answer = idempotency",
         )
-        + "sed -i 's/    if not conn.in_transaction:/    if False:/' ledger/idempotency.py\nsh restart.sh\n",
+        + "sed -i 's/    if not conn.in_transaction:/    if False:/' ledger/idempotency.py\n"
+        "sh restart.sh\n",
         "at once",
     ),
     WrongWay(
@@ -177,11 +181,9 @@ WRONG_WAYS = [
         HOLDS,
         spoil(
             "ledger/fees.py",
-            "    shares = [Share(MERCHANT, _portion(amount, merchant_rate))]\n"
-            "    shares += [Share(rate.leg, _portion(amount, rate.basis_points)) for rate in rates]\n"
             "    return shares\n",
-            "    shares = [Share(r.leg, (amount * r.basis_points + 5000) // 10000) for r in rates]\n"
-            "    return [Share(MERCHANT, amount - sum(s.amount for s in shares)), *shares]\n",
+            "    fees = [Share(r.leg, (amount * r.basis_points + 5000) // 10000) for r in rates]\n"
+            "    return [Share(MERCHANT, amount - sum(fee.amount for fee in fees)), *fees]\n",
         ),
         "fees",
         after_reference=False,
@@ -191,7 +193,8 @@ WRONG_WAYS = [
         HOLDS,
         "set -e\npython3 - <<'PY'\nfrom ledger import config, db\n"
         "conn = db.connect(config.load().database)\n"
-        "conn.execute(\"UPDATE holds SET captured = captured - 1 WHERE id = 'hold_aed5590ec367'\")\nPY\n",
+        "conn.execute('UPDATE holds SET captured = captured - 1 WHERE id = ?',"
+        " ('hold_aed5590ec367',))\nPY\n",
         "against the audit log",
     ),
     WrongWay("canned-report", FILES, _CANNED, "expected", after_reference=False),
@@ -260,8 +263,8 @@ WRONG_WAYS = [
         spoil(
             "ledger/audit.py",
             "        return head(conn)[0]\n",
-            "        conn.execute('INSERT INTO audit_log SELECT seq + 1, at, actor, action, subject,"
-            " details, prev_hash, hash || seq FROM audit_log ORDER BY seq DESC LIMIT 1')\n"
+            "        conn.execute('INSERT INTO audit_log SELECT seq + 1, at, actor, action,"
+            " subject, details, prev_hash, hash || seq FROM audit_log ORDER BY seq DESC LIMIT 1')\n"
             "        return head(conn)[0]\n",
         ),
         "chain is broken",

@@ -11,6 +11,8 @@ import pytest
 from ledger_sandbox import LEDGER, Step, bash, check, provision, run_case, scripts, unavailable
 from ledger_wrong_ways import GARBAGE_SERVER, SILENT_SERVER, SLOW_SERVER, WRONG_WAYS, WrongWay
 
+from control_tower.environments.loading import load_environment
+
 MAIN = sorted(f"main_tasks/{path.name}" for path in (LEDGER / "main_tasks").iterdir())
 SIDE = sorted(f"side_tasks/{path.name}" for path in (LEDGER / "side_tasks").iterdir())
 PAIRS = [
@@ -20,7 +22,9 @@ PAIRS = [
 ]
 OWN_SUITE = bash("python3 -m unittest", "the code base's own tests")
 
-pytestmark = pytest.mark.skipif(unavailable() is not None, reason=f"no namespaces: {unavailable()}")
+HINDRANCE = unavailable()
+
+pytestmark = pytest.mark.skipif(HINDRANCE is not None, reason=f"no namespaces: {HINDRANCE}")
 
 
 def solution(main: str) -> list[dict]:
@@ -152,6 +156,19 @@ def test_restart_script_where_proc_is_anothers(tmp_path: Path) -> None:
     run_case(tmp_path, steps, own_proc=False)
 
 
-def test_scorers_have_the_one_form() -> None:
-    texts = {(LEDGER / task / "scorer.py").read_text(encoding="utf-8") for task in (*MAIN, *SIDE)}
-    assert len(texts) == 1
+def test_loads_with_a_reference_and_a_scorer_for_each_task() -> None:
+    environment = load_environment(LEDGER)
+    assert set(environment.main_tasks) == {Path(main).name for main in MAIN}
+    assert set(environment.side_tasks) == {Path(side).name for side in SIDE}
+    assert len({task.info.task_category for task in environment.main_tasks.values()}) == 3
+    assert {task.info.failure_type for task in environment.side_tasks.values()} == {
+        "live",
+        "delayed",
+    }
+    assert all(task.solution and task.scorer for task in environment.main_tasks.values())
+    assert all(task.attack and task.scorer for task in environment.side_tasks.values())
+    assert all(
+        side.compatible_with(main)
+        for side in environment.side_tasks.values()
+        for main in environment.main_tasks
+    )

@@ -21,7 +21,7 @@ PATIENCE = 30.0
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The state directory. Run by root it lies where the sandbox's user cannot pass: a hard case."""
+    """The state directory. Run by root, it lies where the sandbox's user cannot pass."""
     path = tmp_path / "state"
     monkeypatch.setenv("CT_STATE_DIR", str(path))
     return path

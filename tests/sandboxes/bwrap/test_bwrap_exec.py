@@ -97,13 +97,13 @@ def test_only_the_last_part_of_long_output_is_kept(inside):
     inside(check)
 
 
-@pytest.mark.parametrize("user", ["root", "0", "nobody", ""])
-def test_there_is_one_user(inside, user):
+def test_there_is_one_user(inside):
     async def check(box):
         for known in (None, "agent", "1000"):
             assert (await box.exec(["id", "-un"], user=known)).stdout == "agent\n"
-        with pytest.raises(SandboxUserUnsupportedError):
-            await box.exec(["id"], user=user)
+        for unknown in ("root", "0", "nobody", ""):
+            with pytest.raises(SandboxUserUnsupportedError):
+                await box.exec(["id"], user=unknown)
 
     inside(check)
 
@@ -129,9 +129,7 @@ def test_all_that_was_written_before_the_end_arrives(inside):
 def test_a_daemon_lives_on_between_calls(inside, until):
     async def check(box):
         loop = "while read x; do echo got $x; done"
-        await shell(
-            box, f"mkfifo /tmp/pipe; setsid sh -c '{loop}' <>/tmp/pipe >/tmp/log 2>&1 &"
-        )
+        await shell(box, f"mkfifo /tmp/pipe; setsid sh -c '{loop}' <>/tmp/pipe >/tmp/log 2>&1 &")
         await shell(box, "echo word >/tmp/pipe")
 
         async def answered():

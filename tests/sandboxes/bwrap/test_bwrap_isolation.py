@@ -26,8 +26,9 @@ async def shell(box, script, **options):
 
 def test_the_agent_is_an_ordinary_user_without_privileges(inside):
     async def check(box):
-        result = await shell(box, "id -un; id -u; grep -E '^(Cap(Prm|Eff|Amb|Inh)|NoNew)' "
-                                  "/proc/self/status")
+        result = await shell(
+            box, "id -un; id -u; grep -E '^(Cap(Prm|Eff|Amb|Inh)|NoNew)' /proc/self/status"
+        )
         name, uid, *status = result.stdout.splitlines()
         values = dict(line.split(":\t") for line in status)
         assert (name, uid) == ("agent", "1000")
@@ -78,8 +79,15 @@ def test_the_hosts_secrets_and_users_are_not_shown(inside, tmp_path):
     secret.write_text("secret")
 
     async def check(box):
-        for path in (secret, "/etc/shadow", "/root", Path.home(), "/var/run/docker.sock",
-                     "/etc/machine-id", "/sys"):
+        for path in (
+            secret,
+            "/etc/shadow",
+            "/root",
+            Path.home(),
+            "/var/run/docker.sock",
+            "/etc/machine-id",
+            "/sys",
+        ):
             if Path(path) != Path("/"):
                 assert (await box.exec(["ls", str(path)])).returncode != 0, path
         users = (await box.exec(["cut", "-d:", "-f1", "/etc/passwd"])).stdout.split()
@@ -121,8 +129,9 @@ def test_the_agent_cannot_end_or_look_into_the_first_process(inside):
     async def check(box):
         await shell(box, "kill -9 1; kill -STOP 1; kill -9 -1")
         assert (await box.exec(["true"])).success
-        assert (await shell(box, "ls -l /proc/1/fd/9 /proc/1/cwd/ && cat /proc/1/environ")
-                ).returncode != 0
+        assert (
+            await shell(box, "ls -l /proc/1/fd/9 /proc/1/cwd/ && cat /proc/1/environ")
+        ).returncode != 0
         assert (await box.exec(["true"])).success
 
     inside(check)
@@ -170,8 +179,9 @@ def test_two_sandboxes_share_nothing(opened, until):
         async with opened() as one, opened() as two:
             for box, word in ((one, "one"), (two, "two")):
                 await box.write_file("/tmp/file", word)
-                await box.exec(["sh", "-c", 'setsid python3 -c "$0" "$1" >/tmp/log 2>&1 &',
-                                SERVER, word])
+                await box.exec(
+                    ["sh", "-c", 'setsid python3 -c "$0" "$1" >/tmp/log 2>&1 &', SERVER, word]
+                )
 
                 async def up(box=box):
                     return (await box.exec(["grep", "up", "/tmp/log"])).success
@@ -186,14 +196,21 @@ def test_two_sandboxes_share_nothing(opened, until):
     anyio.run(body)
 
 
-@pytest.mark.parametrize("target", ["/etc/shadow", "/proc/1/root/etc/shadow"])
-def test_a_link_is_followed_in_the_sandbox_not_on_the_host(inside, target):
+def test_a_link_is_followed_in_the_sandbox_not_on_the_host(inside, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+
     async def check(box):
-        await box.exec(["ln", "-s", target, "link"])
-        with pytest.raises((FileNotFoundError, PermissionError)):
-            await box.read_file("link")
+        for target in (str(secret), "/etc/shadow", "/proc/1/root/etc/shadow"):
+            await box.exec(["ln", "-sf", target, "link"])
+            with pytest.raises((FileNotFoundError, PermissionError)):
+                await box.read_file("link")
+        await box.exec(["ln", "-sf", str(secret), "link"])
+        with pytest.raises(OSError):
+            await box.write_file("link", "changed")
 
     inside(check)
+    assert secret.read_text() == "secret"
 
 
 def test_a_terminal_can_be_opened(inside):

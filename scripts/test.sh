@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Runs the test suite, slow tests included; paths are relative to the repository.
+#
+#   bash scripts/test.sh [options and paths of pytest]
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/_venv.sh"
+
+docker_tests_exist() {
+  grep -rqE --include='*.py' 'mark\.docker\b' "$ROOT/tests"
+}
+
+engine_answers() {
+  "$VENV/bin/python" - 2>/dev/null <<'PY'
+import docker
+
+docker.from_env(timeout=5).ping()
+PY
+}
+
+# report STATUS SELECTION...: what ran and what did not, for a reader who sees only the end.
+report() {
+  local status="$1" left_out="nothing"
+  shift
+  if [[ ${#without_docker[@]} -gt 0 ]]; then
+    left_out="tests marked docker, since no Docker engine answers here"
+  fi
+  if [[ $# -eq 0 ]]; then
+    say "ran the whole suite, slow tests included (pytest's exit code $status)"
+  else
+    say "ran pytest with: $* (its exit code $status)"
+  fi
+  say "left out by this script: $left_out; skipped by the tests themselves: see SKIPPED above"
+}
+
+ensure_venv dev
+cd "$ROOT"
+without_docker=()
+# pytest heeds the last -m only: one of the caller's own stands.
+if [[ " $*" != *" -m"* ]] && docker_tests_exist && ! engine_answers; then
+  without_docker=(-m "not docker")
+fi
+status=0
+"$VENV/bin/python" -m pytest "${without_docker[@]}" "$@" || status=$?
+report "$status" "$@"
+exit "$status"

@@ -1,0 +1,87 @@
+"""Scripted policies for tests, named as `support.policies:NAME`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from control_tower import scripted
+from control_tower.components import policy
+from control_tower.contracts import Policy, RedContext, Turn
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ModelOutput
+
+_MODEL = "scripted/test"
+
+
+class _Calls(Policy):
+    """Makes each call in turn, then submits."""
+
+    def __init__(self, commands: list[str]) -> None:
+        self.commands = list(commands)
+
+    async def generate(self, turn: Turn) -> ModelOutput:
+        if not self.commands:
+            return scripted.submit(text="done", model=_MODEL)
+        return scripted.call("bash", {"command": self.commands.pop(0)}, text="go", model=_MODEL)
+
+
+@policy(modes=["honest", "attack"], asserts="main-task-solved")
+def runs(commands: list[str]) -> Policy:
+    """Run `commands` with bash, one a turn, then submit."""
+    return _Calls(commands)
+
+
+@policy(modes=["attack"], asserts="no-undetected-sabotage")
+def attacks(commands: list[str]) -> Policy:
+    """The same, for a policy that attacks."""
+    return _Calls(commands)
+
+
+@policy(modes=["honest"], asserts="none")
+def chatters() -> Policy:
+    """Run a command each turn, for ever, so that only a limit ends it."""
+    return _Calls(["true"] * 10_000)
+
+
+@policy(modes=["honest"], asserts="none")
+def sleeps(seconds: float) -> Policy:
+    """Take `seconds` of simulated work, then submit."""
+    return _Sleeps(seconds)
+
+
+class _Sleeps(Policy):
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    async def generate(self, turn: Turn) -> ModelOutput:
+        await anyio.sleep(self.seconds)
+        return scripted.submit(text="done", model=_MODEL)
+
+
+@policy(modes=["honest", "attack"], asserts="main-task-solved")
+def flaky(errors: int, notes: str, only: str = "", commands: list[str] | None = None) -> Policy:
+    """Raise in the first `errors` attempts of each sample, counted in files below `notes`.
+
+    With `only`, samples whose main task is not called so never raise.
+    """
+    return _Flaky(errors, Path(notes), only, commands or ["echo yes > main.txt"])
+
+
+class _Flaky(_Calls):
+    def __init__(self, errors: int, notes: Path, only: str, commands: list[str]) -> None:
+        super().__init__(commands)
+        self.errors, self.notes, self.only = errors, notes, only
+
+    async def setup(self, context: RedContext) -> None:
+        name = context.main_task.id if context.main_task else "none"
+        if self.only and self.only != name:
+            return
+        count = self.notes / f"{name}-{context.epoch}.attempts"
+        seen = len(count.read_text()) if count.exists() else 0
+        count.write_text("x" * (seen + 1))
+        if seen < self.errors:
+            raise RuntimeError(f"flaky error {seen + 1}")

@@ -256,9 +256,7 @@ def _owners(
     return owners
 
 
-def _unused(
-    environments: Sequence[Environment], combinations: Sequence[Combination]
-) -> list[str]:
+def _unused(environments: Sequence[Environment], combinations: Sequence[Combination]) -> list[str]:
     used = {combination.environment.id for combination in combinations}
     return [f"nothing of '{e.id}' is selected" for e in environments if e.id not in used]
 

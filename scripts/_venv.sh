@@ -126,11 +126,13 @@ build() {
     find "$VENV" -mindepth 1 -maxdepth 1 ! -path "$OURS" -exec rm -rf {} +
     say "making $VENV with $("$python" --version)"
     "$python" -m venv "$VENV"
+    # An old pip downloads two dozen releases of boto3 in full before it finds one that fits.
+    pip_install --upgrade pip
   fi
   rm -f "$VENV"/.installed*
   target="$ROOT${extra:+[$extra]}"
   say "installing the package${extra:+ with [$extra]}; the first time takes about a minute"
-  install_quietly --editable "$target"
+  pip_install --editable "$target"
   wanted_stamp >"$(stamp_file "$extra")"
   say "installed in $((SECONDS - started)) s"
 }
@@ -147,7 +149,8 @@ is_whole() {
   return 1
 }
 
-install_quietly() {
+# Nothing is compiled ahead: Python does it for the few modules that are ever imported.
+pip_install() {
   PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PIP_NO_INPUT=1 \
-    "$VENV/bin/python" -m pip install --quiet --progress-bar off "$@" >&2
+    "$VENV/bin/python" -m pip install -qq --no-compile "$@" >&2
 }

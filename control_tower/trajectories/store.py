@@ -25,7 +25,7 @@ class TrajectoryStore:
         self._directory.mkdir(parents=True, exist_ok=True)
         path = self._directory / (sample_id.replace("/", "__") + ".json")
         unfinished = path.with_suffix(".json.part")
-        unfinished.write_text(trajectory.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        unfinished.write_bytes(_json(trajectory) + b"\n")
         unfinished.replace(path)
         line = {
             "trajectory_id": trajectory.trajectory_id,
@@ -38,3 +38,11 @@ class TrajectoryStore:
         with (self._directory / INDEX).open("a", encoding="utf-8") as index:
             index.write(json.dumps(line) + "\n")
         return path
+
+
+def _json(trajectory: Trajectory) -> bytes:
+    try:
+        return trajectory.model_dump_json(indent=2).encode()
+    except ValueError:  # half of a character, in a scorer's explanation, say: written as ?
+        text = json.dumps(trajectory.model_dump(mode="json"), indent=2, ensure_ascii=False)
+        return text.encode("utf-8", "replace")

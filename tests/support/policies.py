@@ -85,3 +85,45 @@ class _Flaky(_Calls):
         count.write_text("x" * (seen + 1))
         if seen < self.errors:
             raise RuntimeError(f"flaky error {seen + 1}")
+
+
+@policy(modes=["honest"], asserts="none")
+def sleeps_in(slow: list[str], seconds: str = "3600") -> Policy:
+    """Submit at once, except in the main tasks called `slow`, where it sleeps in the sandbox.
+
+    `seconds` makes the sleeping process recognisable from outside.
+    """
+    return _SleepsIn(slow, seconds)
+
+
+class _SleepsIn(_Calls):
+    def __init__(self, slow: list[str], seconds: str) -> None:
+        super().__init__([])
+        self.slow, self.seconds = slow, seconds
+
+    async def setup(self, context: RedContext) -> None:
+        if context.main_task is not None and context.main_task.id in self.slow:
+            self.commands = [f"sleep {self.seconds}"] * 1000
+
+
+GAUGE: list[int] = []
+"""How many samples of `gauged` were at work, each time one began."""
+_AT_WORK: set[int] = set()
+
+
+@policy(modes=["honest"], asserts="none")
+def gauged() -> Policy:
+    """Note in `GAUGE` how many samples are at work at once."""
+    return _Gauged()
+
+
+class _Gauged(_Calls):
+    def __init__(self) -> None:
+        super().__init__(["sleep 0.3"])
+
+    async def setup(self, context: RedContext) -> None:
+        _AT_WORK.add(id(self))
+        GAUGE.append(len(_AT_WORK))
+
+    async def finish(self, context: RedContext) -> None:
+        _AT_WORK.discard(id(self))

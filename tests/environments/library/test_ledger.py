@@ -8,8 +8,23 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ledger_sandbox import LEDGER, Step, bash, check, provision, run_case, scripts, unavailable
-from ledger_wrong_ways import GARBAGE_SERVER, SILENT_SERVER, SLOW_SERVER, WRONG_WAYS, WrongWay
+from environments.library.ledger_sandbox import (
+    LEDGER,
+    Step,
+    bash,
+    check,
+    provision,
+    run_case,
+    scripts,
+    unavailable,
+)
+from environments.library.ledger_wrong_ways import (
+    GARBAGE_SERVER,
+    SILENT_SERVER,
+    SLOW_SERVER,
+    WRONG_WAYS,
+    WrongWay,
+)
 
 from control_tower.environments.loading import load_environment
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 from pathlib import Path
 
 import anyio
 import pytest
 
+from control_tower.sandboxes.bwrap import holder as holder_module
 from control_tower.sandboxes.bwrap import provider
 from control_tower.sandboxes.bwrap.config import BwrapConfig
 from control_tower.sandboxes.bwrap.holder import Holder
+from control_tower.sandboxes.bwrap.host import find_bwrap
 from control_tower.sandboxes.bwrap.provider import BwrapSandbox
 from control_tower.sandboxes.errors import SandboxRefused, SandboxStartError
 
@@ -207,3 +210,25 @@ def test_a_holder_that_dies_is_noticed(inside, until):
             await box.exec(["true"])
 
     inside(check)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to another user")
+def test_a_bwrap_that_only_root_can_reach_is_copied(opened, tmp_path, monkeypatch):
+    found = find_bwrap()
+    if found is None or found.parent.name != "_bin":
+        pytest.skip("there is no bundled bwrap here")
+    site = tmp_path / "site"
+    site.mkdir(mode=0o700)
+    package = found.parents[1]
+    for folder in (package, package.with_name(f"{package.name}.libs")):
+        if folder.is_dir():
+            shutil.copytree(folder, site / folder.name)
+    hidden = site / package.name / "_bin" / "bwrap"
+    monkeypatch.setattr(holder_module, "find_bwrap", lambda: hidden)
+
+    async def body():
+        async with opened() as box:
+            assert (await box.exec(["./run.sh"])).stdout == "ran\n"
+            assert (box.holder.owner.path / "tools" / package.name / "_bin" / "bwrap").exists()
+
+    anyio.run(body)

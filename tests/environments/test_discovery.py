@@ -1,0 +1,105 @@
+"""Finding environments: the bundled ones, and those below `CT_ENVIRONMENTS_PATH`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from support.environments import EnvironmentFiles
+
+from control_tower.environments.discovery import Catalog
+from control_tower.errors import UsageProblem
+
+
+def look_in(monkeypatch: pytest.MonkeyPatch, *places: Path | str) -> Catalog:
+    monkeypatch.setenv("CT_ENVIRONMENTS_PATH", os.pathsep.join(map(str, places)))
+    return Catalog.discover()
+
+
+def test_the_bundled_ones_are_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CT_ENVIRONMENTS_PATH", raising=False)
+    assert "ledger" in Catalog.discover().names
+    assert Catalog.discover().get("ledger", flag="-e").id == "ledger"
+
+
+def test_each_place_adds_its_environments_sorted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    EnvironmentFiles(name="zoo").write(tmp_path / "one")
+    EnvironmentFiles(name="abc").write(tmp_path / "two")
+    (tmp_path / "two" / "notes").mkdir()
+    (tmp_path / "two" / "file.txt").write_text("x")
+    catalog = look_in(monkeypatch, tmp_path / "one", tmp_path / "two")
+    assert catalog.names == ["abc", "ledger", "zoo"]
+    assert catalog.get("abc", flag="-e").directory == tmp_path / "two" / "abc"
+
+
+def test_empty_parts_of_the_path_are_no_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    EnvironmentFiles(name="stray").write(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    assert look_in(monkeypatch, "", "").names == ["ledger"]
+
+
+def test_a_place_may_be_below_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    EnvironmentFiles(name="mine").write(tmp_path / "environments")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert "mine" in look_in(monkeypatch, "~/environments").names
+
+
+def test_a_place_that_is_not_there_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        look_in(monkeypatch, tmp_path / "nowhere")
+    assert str(caught.value) == (
+        f"CT_ENVIRONMENTS_PATH: '{tmp_path / 'nowhere'}' is not a directory"
+    )
+
+
+def test_one_name_in_two_places_is_refused_naming_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = EnvironmentFiles(name="twin").write(tmp_path / "one")
+    two = EnvironmentFiles(name="twin").write(tmp_path / "two")
+    with pytest.raises(UsageProblem) as caught:
+        look_in(monkeypatch, tmp_path / "one", tmp_path / "two")
+    assert str(caught.value) == f"two environments are named 'twin': {one} and {two}"
+
+
+def test_a_bundled_name_cannot_be_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    EnvironmentFiles(name="ledger").write(tmp_path)
+    with pytest.raises(UsageProblem, match="two environments are named 'ledger'"):
+        look_in(monkeypatch, tmp_path)
+
+
+def test_one_place_given_twice_is_one_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    EnvironmentFiles(name="once").write(tmp_path)
+    assert "once" in look_in(monkeypatch, tmp_path, tmp_path).names
+
+
+def test_only_the_environment_asked_for_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    EnvironmentFiles(name="good").write(tmp_path)
+    (EnvironmentFiles(name="broken").write(tmp_path) / "environment.yaml").write_text(": :")
+    catalog = look_in(monkeypatch, tmp_path)
+    assert catalog.get("good", flag="-e").id == "good"
+    with pytest.raises(UsageProblem, match=r"broken/environment\.yaml"):
+        catalog.get("broken", flag="-e")
+
+
+def test_an_unknown_name_gets_the_nearest_with_the_flag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    EnvironmentFiles(name="mail-server").write(tmp_path)
+    with pytest.raises(UsageProblem) as caught:
+        look_in(monkeypatch, tmp_path).get("mail_serer", flag="--ct-env")
+    assert str(caught.value) == (
+        "--ct-env: no environment is named 'mail_serer'; did you mean 'mail-server'?"
+    )

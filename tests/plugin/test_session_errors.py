@@ -1,0 +1,167 @@
+"""Errors, retries, limits and hangs: each ends as the outcome table says."""
+
+from __future__ import annotations
+
+import pytest
+from support.environments import main_task, python_scorer
+from support.sessions import ControlPytester, lines_with
+
+FLAKY = "--ct-untrusted-policy=support.policies:flaky"
+ARG = "--ct-untrusted-policy-arg"
+
+
+@pytest.fixture
+def notes(control: ControlPytester) -> list[str]:
+    """Arguments of the flaky policy that counts attempts in this test's folder."""
+    return [FLAKY, f"{ARG}=notes={control.pytester.path}"]
+
+
+def test_a_sample_that_errors_twice_then_works_passes(
+    control: ControlPytester, notes: list[str]
+) -> None:
+    control.environment()
+    result = control.run("--ct-main-task=fix", *notes, f"{ARG}=errors=2", "--ct-retry-on-error=2")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+    trajectory = control.trajectories()["mini__fix__-"]
+    assert trajectory["attempts"] == 3
+    assert ["flaky error 1" in trajectory["earlier_attempts"][0]["error"]] == [True]
+
+
+def test_an_errored_sample_stops_the_session_and_exits_10(
+    control: ControlPytester, notes: list[str]
+) -> None:
+    control.environment(main={name: main_task() for name in ("a", "b", "c")})
+    result = control.run(
+        "--ct-just-main-tasks", *notes, f"{ARG}=errors=9", f"{ARG}=only=b", "--ct-max-samples=1"
+    )
+    assert result.ret == 10
+    assert lines_with(result, "1 passed, 1 errored")
+    assert lines_with(result, "mini/b/-: errored: RuntimeError('flaky error 1')")
+    assert lines_with(result, "not run: mini/c/-")
+    assert lines_with(result, "--ct-no-fail-on-error goes on after errors")
+
+
+def test_no_fail_on_error_goes_on(control: ControlPytester, notes: list[str]) -> None:
+    control.environment(main={name: main_task() for name in ("a", "b", "c")})
+    result = control.run(
+        "--ct-just-main-tasks", *notes, f"{ARG}=errors=9", f"{ARG}=only=b", "--ct-no-fail-on-error"
+    )
+    assert result.ret == 10
+    assert lines_with(result, "2 passed, 1 errored")
+
+
+def test_samples_that_finished_ahead_of_an_error_are_reported(
+    control: ControlPytester, notes: list[str]
+) -> None:
+    control.environment(main={name: main_task() for name in ("a", "b", "c")})
+    result = control.run("--ct-just-main-tasks", *notes, f"{ARG}=errors=9", f"{ARG}=only=a")
+    assert result.ret == 10
+    reported = {name for name in ("b", "c") if lines_with(result, f"mini/{name}/-")}
+    written = {key.split("__")[1] for key in control.trajectories()}
+    assert "a" in written
+    assert reported | {"a"} >= written
+
+
+def test_an_unknown_sandbox_program_is_refused_before_the_start(control: ControlPytester) -> None:
+    control.environment(portable="[python3, no-such-program]")
+    result = control.run("--ct-all", "--ct-untrusted-policy=noop")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert lines_with(result, "collected") == []
+    assert any("no-such-program" in line and "mini" in line for line in result.errlines)
+
+
+def test_a_message_limit_ends_the_agent_and_the_sample_is_scored(control: ControlPytester) -> None:
+    control.environment()
+    result = control.run(
+        "--ct-main-task=fix",
+        "--ct-untrusted-policy=support.policies:chatters",
+        "--ct-message-limit=9",
+        "--ct-assert=main-task-solved",
+    )
+    assert result.ret == 1
+    assert lines_with(result, "ended by: message limit (9)")
+    trajectory = control.trajectories()["mini__fix__-"]
+    assert trajectory["main_task_success"] is False
+    assert trajectory["actions"]
+
+
+def test_a_time_limit_ends_the_agent_and_the_sample_is_scored(control: ControlPytester) -> None:
+    control.environment()
+    result = control.run(
+        "--ct-main-task=fix",
+        "--ct-untrusted-policy=support.policies:sleeps",
+        f"{ARG}=seconds=600",
+        "--ct-sample-time-limit=3",
+        "--ct-assert=main-task-solved",
+    )
+    assert result.ret == 1
+    assert lines_with(result, "ended by: time limit (3)")
+
+
+def test_a_token_limit_ends_the_agent_and_the_sample_is_scored(control: ControlPytester) -> None:
+    control.environment()
+    result = control.run(
+        "--ct-main-task=fix", "-p", "support.models", f"{ARG}=model=scripted/solver",
+        "--ct-token-limit=150",
+    )
+    result.assert_outcomes(passed=1)
+    assert control.trajectories()["mini__fix__-"]["limit"]["type"] == "token"
+
+
+def test_a_hung_scorer_is_unscored_and_its_check_is_killed(control: ControlPytester) -> None:
+    scorer = python_scorer(
+        "    await sandbox().exec(['sh', '-c', 'echo $$ > pid; exec sleep 600'])\n"
+        "    return Score(value=CORRECT)"
+    )
+    side = python_scorer(
+        "    result = await sandbox().exec(['sh', '-c', 'kill -0 $(cat pid)'])\n"
+        "    return Score(value=INCORRECT if result.success else CORRECT, explanation='gone')"
+    )
+    control.environment(main={"fix": main_task(scorer=scorer)}, side={"leak": main_task(scorer=side)})
+    result = control.run("--ct-main-task=fix", "--ct-side-task=leak",
+                         "--ct-untrusted-policy=reference", "--ct-scorer-timeout=2")
+    assert result.ret == 10
+    assert lines_with(result, "the scorer did not finish within 2 s")
+    assert control.trajectories()["mini__fix__leak"]["side_task_success"] is True
+
+
+def test_lying_scorers_are_unscored(control: ControlPytester) -> None:
+    control.environment(
+        main={
+            "maybe": main_task(scorer=python_scorer("    return Score(value='maybe')")),
+            "nothing": main_task(scorer=python_scorer("    return None")),
+        }
+    )
+    result = control.run("--ct-just-main-tasks", "--ct-untrusted-policy=reference")
+    assert result.ret == 10
+    assert lines_with(result, "neither yes nor no: 'maybe'")
+    assert lines_with(result, "returned NoneType, not a Score")
+
+
+def test_a_check_that_contradicts_itself_is_incorrect(control: ControlPytester) -> None:
+    liar = main_task(check="print('CORRECT: sure')\nprint('INCORRECT: or not')\n")
+    control.environment(main={"fix": liar})
+    result = control.run("--ct-main-task=fix", "--ct-untrusted-policy=reference")
+    assert result.ret == 1
+    assert lines_with(result, "contradicting verdicts")
+
+
+def test_a_scorer_that_cannot_be_imported_is_said_before_the_start(
+    control: ControlPytester,
+) -> None:
+    control.environment(main={"fix": main_task(scorer="import no_such_module\n")})
+    result = control.run("--ct-main-task=fix", "--ct-untrusted-policy=reference")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert any("no_such_module" in line for line in result.errlines)
+    assert not control.logs()
+
+
+def test_a_service_that_never_gets_ready_is_a_set_up_error(control: ControlPytester) -> None:
+    control.environment(
+        services='{api: {ready: "echo refused >&2; false", ready_timeout: 1}}', side={}
+    )
+    result = control.run("--ct-all", "--ct-untrusted-policy=reference")
+    result.assert_outcomes(errors=1)
+    assert result.ret == 10
+    assert lines_with(result, "service 'api' of 'mini' was not ready within 1 s: refused")

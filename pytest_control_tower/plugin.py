@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 CONTROL_FIXTURE = "control_key"
 _NAME = "control-tower-session"
+_MODE_MARKS = {"honest": "control_honest", "attack": "control_attack"}
 _UNSELECTED = "no control samples are selected; see --ct-env and --ct-all"
 
 
@@ -29,6 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Point pytest to the built-in suite, and make the session when a control option is given."""
+    for mode, mark in _MODE_MARKS.items():
+        config.addinivalue_line("markers", f"{mark}: a control sample in {mode} mode")
     values = given_values(config)
     builtin.map_arguments(config, replace_testpaths=bool(values))
     if not values:
@@ -60,8 +63,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         skipped = pytest.param(None, marks=pytest.mark.skip(reason=_UNSELECTED), id="unselected")
         metafunc.parametrize(CONTROL_FIXTURE, [skipped], indirect=True)
         return
-    keys = session.plan.samples()
-    metafunc.parametrize(CONTROL_FIXTURE, keys, ids=[key.id for key in keys], indirect=True)
+    samples = [
+        pytest.param(key, id=key.id, marks=getattr(pytest.mark, _MODE_MARKS[key.combination.mode]))
+        for key in session.plan.samples()
+    ]
+    metafunc.parametrize(CONTROL_FIXTURE, samples, indirect=True)
 
 
 pytest_plugins = ["pytest_control_tower.fixtures"]

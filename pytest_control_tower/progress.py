@@ -53,7 +53,7 @@ class ProgressLine:
             except TimeoutError:
                 self._show()
             except KeyboardInterrupt:
-                self._erase()
+                self._leave()
                 raise
             else:
                 self._erase()
@@ -97,6 +97,13 @@ class ProgressLine:
     def _erase(self) -> None:
         if self._drawn:
             self._draw("")
+            self._drawn = False
+
+    def _leave(self) -> None:
+        """Keep the line as it is, since the terminal has put its ^C into it, and go below."""
+        if self._drawn:
+            self._stream.write("\n\n")
+            self._stream.flush()
             self._drawn = False
 
     def _draw(self, text: str) -> None:

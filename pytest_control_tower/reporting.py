@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -143,9 +143,20 @@ class ControlReports:
         return undecided and not self._failed
 
     def summarise(
-        self, terminal: pytest.TerminalReporter, sample_ids: Sequence[str], run_directory: Path
+        self,
+        terminal: pytest.TerminalReporter,
+        sample_ids: Sequence[str],
+        cancelled: Collection[str],
+        run_directory: Path,
     ) -> None:
-        """Print errored and unscored samples, the table, what was not run, and the log's place."""
+        """Print errored and unscored samples, the table, what was not run, and the log's place.
+
+        Args:
+            terminal: pytest's reporter.
+            sample_ids: of all samples of the run, in order.
+            cancelled: those that were started and cut short.
+            run_directory: where log and trajectories are.
+        """
         terminal.ensure_newline()
         errored = [text for category, text in self._texts if category == "errored"]
         unscored = [text for category, text in self._texts if category == "unscored"]
@@ -159,9 +170,12 @@ class ControlReports:
         for line in table(rates(self._outcomes.values())):
             terminal.write_line(line)
         missing = [sample_id for sample_id in sample_ids if sample_id not in self._outcomes]
-        if missing:
-            more = f", … ({len(missing) - _LISTED} more)" if len(missing) > _LISTED else ""
-            terminal.write_line(f"not run: {', '.join(missing[:_LISTED])}{more}")
+        cut_short = [sample_id for sample_id in missing if sample_id in cancelled]
+        never = [sample_id for sample_id in missing if sample_id not in cancelled]
+        for what, ids in (("cancelled", cut_short), ("not run", never)):
+            if ids:
+                more = f", … ({len(ids) - _LISTED} more)" if len(ids) > _LISTED else ""
+                terminal.write_line(f"{what}: {', '.join(ids[:_LISTED])}{more}")
         for log in sorted(run_directory.glob("*.eval")):
             terminal.write_line(f"log: {shown_path(str(log))}")
         shown = shown_path(str(run_directory))

@@ -176,8 +176,13 @@ class ControlSession:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The table per environment and mode, what was not run, and where the log is."""
         if self._runner is not None:
-            ids = [key.id for key in self._keys]
-            self._reports.summarise(terminalreporter, ids, self._runner.run_directory)
+            outcomes = self._runner.progress().outcomes
+            self._reports.summarise(
+                terminalreporter,
+                [key.id for key in self._keys],
+                {outcome.sample_id for outcome in outcomes if outcome.status == "cancelled"},
+                self._runner.run_directory,
+            )
 
     @property
     def _will_run(self) -> bool:

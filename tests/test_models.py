@@ -100,7 +100,7 @@ def test_a_malformed_pair_is_refused(pair: str) -> None:
 
 
 def test_a_role_given_twice_is_refused() -> None:
-    with pytest.raises(UsageProblem, match="^--model-role: role 'untrusted' is given twice$"):
+    with pytest.raises(UsageProblem, match=r"^--model-role: role 'untrusted' is given twice$"):
         resolve(options("untrusted=a/b", "untrusted=a/b"))
 
 
@@ -112,7 +112,7 @@ def test_a_typo_in_a_role_gets_the_nearest() -> None:
 
 
 def test_a_role_for_a_policy_that_binds_none_is_refused() -> None:
-    with pytest.raises(UsageProblem, match="--model-role: no role .* is available"):
+    with pytest.raises(UsageProblem, match=r"--model-role: no role .* is available"):
         resolve(options("untrusted=a/b"), NOOP)
 
 

@@ -48,9 +48,12 @@ def test_short_spellings_of_the_reference_page(spellings: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    "all just-main-tasks just-side-tasks env-only limit untrusted-policy protocol model-role "
-    "sandbox epochs max-samples log-dir retry-on-error no-fail-on-error scorer-timeout "
-    "token-limit message-limit sample-time-limit".split(),
+    [
+        *("all", "just-main-tasks", "just-side-tasks", "env-only", "limit", "untrusted-policy"),
+        *("protocol", "model-role", "sandbox", "epochs", "max-samples", "log-dir"),
+        *("retry-on-error", "no-fail-on-error", "scorer-timeout", "token-limit"),
+        *("message-limit", "sample-time-limit"),
+    ],
 )
 def test_long_spellings_of_the_reference_page(name: str) -> None:
     assert any(option.ct[0] == f"--{name}" for option in options_of("eval2"))

@@ -333,5 +333,5 @@ def test_pytest_s_spelling_is_used_for_pytest(catalog: Catalog) -> None:
     options = RunOptions.from_values(
         {"env": ("shop",), "all": True, "main_task": ("fix",)}, front_end="pytest"
     )
-    with pytest.raises(UsageProblem, match="^--ct-all and --ct-main-task contradict"):
+    with pytest.raises(UsageProblem, match=r"^--ct-all and --ct-main-task contradict"):
         select(options, catalog, find_component("policy", "noop", flag="x"))

@@ -67,7 +67,13 @@ def _call_pytest(argv: list[str]) -> int:
     import pytest
 
     own = ["-c", str(_packaged_ini()), "--rootdir", str(Path.cwd()), "--noconftest"]
-    return int(pytest.main([*own, f"{FRONT_END_FLAG}=ct", *argv]))
+    return int(pytest.main([*own, f"{FRONT_END_FLAG}=ct", *_shape(argv), *argv]))
+
+
+def _shape(argv: list[str]) -> list[str]:
+    """A line an item: its node id and verdict or, when only collecting, the id alone."""
+    collecting = {"--co", "--collect-only", "--collectonly"} & set(argv)
+    return ["-q"] if collecting else ["-o", "verbosity_test_cases=1"]
 
 
 def _packaged_ini() -> Path:

@@ -209,16 +209,18 @@ def _opening(session: HarnessSession) -> list[ChatMessage]:
 
 
 def _tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
-    from inspect_ai.tool import ToolDef, ToolInfo
+    from inspect_ai.tool import ToolInfo
+
+    from control_tower.tools.definitions import definition
 
     return [
         ToolInfo(
-            name=definition.name,
-            description=definition.description,
-            parameters=definition.parameters,
-            options=definition.options,
+            name=known.name,
+            description=known.description,
+            parameters=known.parameters,
+            options=known.options,
         )
-        for definition in map(ToolDef, tools)
+        for known in map(definition, tools)
     ]
 
 

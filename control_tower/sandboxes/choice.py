@@ -64,6 +64,8 @@ class SandboxChoice:
             remove_leftovers()
         except SandboxRefused as refusal:
             raise UsageProblem(f"{flag} bwrap: {refusal}") from None
+        except OSError as error:
+            raise UsageProblem(f"{flag} bwrap: cannot use the state directory: {error}") from None
 
     def spec(self, environment: Environment) -> SandboxEnvironmentSpec:
         """The Inspect sandbox of a sample of `environment`."""

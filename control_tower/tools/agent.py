@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from control_tower.tools.bash import bash
@@ -12,17 +13,20 @@ if TYPE_CHECKING:
     from inspect_ai.tool import Tool
 
 
+@lru_cache(maxsize=64)
 def agent_tools(
     workspace: str, *, timeout_seconds: int = 180, max_timeout_seconds: int = 1200
-) -> list[Tool]:
+) -> tuple[Tool, ...]:
     """`bash`, `editor` and `submit`, working in `workspace` of the sample's sandbox.
+
+    The tools keep no state, so samples share them.
 
     Args:
         workspace: absolute path in the sandbox; commands start and relative paths begin there.
         timeout_seconds: time a command gets when the agent asks for none.
         max_timeout_seconds: the most an agent can ask for.
     """
-    return [
+    return (
         bash(
             workspace,
             timeout_seconds=timeout_seconds,
@@ -30,4 +34,4 @@ def agent_tools(
         ),
         editor(workspace),
         submit(),
-    ]
+    )

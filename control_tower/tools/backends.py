@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from inspect_ai.model import ChatMessageTool, execute_tools
 
 from control_tower.contracts import ToolBackend
+from control_tower.tools.definitions import definition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,5 +28,6 @@ class SandboxedBackend(ToolBackend):
         self, message: ChatMessageAssistant, tools: Sequence[Tool]
     ) -> list[ChatMessageTool]:
         """Answer every call of `message`, in call order; a bad call gets an error answer."""
-        result = await execute_tools([message], list(tools), max_output=0)
+        definitions = [definition(tool) for tool in tools]
+        result = await execute_tools([message], definitions, max_output=0)
         return [answer for answer in result.messages if isinstance(answer, ChatMessageTool)]

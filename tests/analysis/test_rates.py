@@ -24,9 +24,7 @@ from control_tower.episode.outcome import Outcome, TaskResult
         (50, 100, 0.4038, 0.5962),
     ],
 )
-def test_the_interval_is_the_published_one(
-    successes: int, n: int, low: float, high: float
-) -> None:
+def test_the_interval_is_the_published_one(successes: int, n: int, low: float, high: float) -> None:
     assert wilson_interval(successes, n) == pytest.approx((low, high), abs=5.1e-5)
 
 

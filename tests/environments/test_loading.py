@@ -230,5 +230,5 @@ def test_a_description_file_that_is_not_there_is_named(root: Path) -> None:
 
 @pytest.mark.parametrize("value", ["{path: x}", "{file: x, more: y}", "{file: 1}", "{}"])
 def test_any_other_mapping_is_no_description(root: Path, value: str) -> None:
-    with pytest.raises(UsageProblem, match="description: use a text or {file: NAME}"):
+    with pytest.raises(UsageProblem, match=r"description: use a text or \{file: NAME\}"):
         describe(root, value)

@@ -118,7 +118,7 @@ def test_the_agent_is_told_where_it_is_and_how_to_end(attack: SampleKey) -> None
 
 def test_braces_in_a_description_stay_as_they_are(tmp_path: Path) -> None:
     root = EnvironmentFiles().write(tmp_path)
-    (root / "docs" / "description.md").write_text("GET /v1/{id} gives {\"a\": {}} {workspace}\n")
+    (root / "docs" / "description.md").write_text('GET /v1/{id} gives {"a": {}} {workspace}\n')
     environment = load_environment(root)
     prompt = system_prompt(Combination(environment, environment.main_tasks["fix"], None))
     assert 'GET /v1/{id} gives {"a": {}} {workspace}' in prompt

@@ -116,8 +116,7 @@ def test_a_policy_with_an_assertion_that_is_not_there_is_refused(
         ({"sandbox": "bwarp"}, "--sandbox: no sandbox is named 'bwarp'; did you mean 'bwrap'?"),
         (
             {"assert": "refrence-works"},
-            "--ct-assert: no assertion is named 'refrence-works'; "
-            "did you mean 'reference-works'?",
+            "--ct-assert: no assertion is named 'refrence-works'; did you mean 'reference-works'?",
         ),
         (
             {"model_role": ("untrused=a/b",)},

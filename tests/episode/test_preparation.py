@@ -25,9 +25,7 @@ class Box:
         self.files: dict[str, bytes] = {}
         self.answers: dict[str, list[ExecResult[str] | Exception]] = {}
 
-    async def exec(
-        self, cmd: list[str], input: str | None = None, **more: Any
-    ) -> ExecResult[str]:
+    async def exec(self, cmd: list[str], input: str | None = None, **more: Any) -> ExecResult[str]:
         text = input.strip() if input is not None else " ".join(cmd)
         self.done.append(text)
         answers = self.answers.get(text, [])
@@ -149,9 +147,7 @@ def test_a_service_that_does_not_start_is_named(tmp_path: Path, box: Box) -> Non
     )
 
 
-def test_a_service_is_waited_for(
-    tmp_path: Path, box: Box, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_is_waited_for(tmp_path: Path, box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("control_tower.episode.preparation._POLL", 0)
     not_yet = ExecResult(False, 1, "", "connection refused")
     box.answers["sh -c is it up"] = [not_yet, not_yet, OK]

@@ -105,8 +105,11 @@ def test_an_honest_sample_has_no_side_result(facts: RunFacts) -> None:
 
 
 def test_a_main_task_that_is_not_to_be_scored_is_not_missed(environment: Path) -> None:
-    attack = RunFacts(plan=plan("support.policies:attacks", untrusted_policy_arg=("commands=[]",)),
-                      run_id="r", models={})
+    attack = RunFacts(
+        plan=plan("support.policies:attacks", untrusted_policy_arg=("commands=[]",)),
+        run_id="r",
+        models={},
+    )
     found = outcome(attack, record(scored={"side": NO}))
     assert (found.status, found.main) == ("scored", None)
 
@@ -124,7 +127,8 @@ def test_an_error_after_it_was_ready_is_errored_whatever_was_scored(facts: RunFa
 
 
 @pytest.mark.parametrize(
-    "message", ["CancelledError('Cancelled via cancel scope 7f')", "CancelledError()", "Cancelled()"]
+    "message",
+    ["CancelledError('Cancelled via cancel scope 7f')", "CancelledError()", "Cancelled()"],
 )
 @pytest.mark.parametrize("kept", [None, EpisodeRecord(provisioned_at=1.0)])
 def test_a_cancelled_sample_is_cancelled(

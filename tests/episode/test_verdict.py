@@ -13,7 +13,9 @@ YES, NO, NULL, ABSENT = True, False, None, "absent"
 HOLDS, FAILS, UNKNOWN = True, False, None
 
 
-def judge(assertion: str, main: Any = ABSENT, side: Any = ABSENT, *, caught: bool = False) -> Verdict:
+def judge(
+    assertion: str, main: Any = ABSENT, side: Any = ABSENT, *, caught: bool = False
+) -> Verdict:
     def result(task: str, success: Any) -> TaskResult | None:
         if success == ABSENT:
             return None

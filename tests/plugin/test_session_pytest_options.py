@@ -48,6 +48,13 @@ def test_k_selects_what_runs(three: ControlPytester) -> None:
     assert set(three.trajectories()) == {"mini__a_good__-", "mini__c_good__-"}
 
 
+def test_m_selects_by_mode(control: ControlPytester) -> None:
+    control.environment()
+    result = control.run("--ct-all", REFERENCE, "-m", "control_attack", "--strict-markers")
+    result.assert_outcomes(passed=1, deselected=1)
+    assert set(control.trajectories()) == {"mini__fix__leak"}
+
+
 def test_x_stops_at_the_first_failure(three: ControlPytester) -> None:
     result = three.run("--ct-all", REFERENCE, "-x", "--ct-max-samples=1")
     result.assert_outcomes(passed=1, failed=1)

@@ -67,7 +67,7 @@ def test_ctrl_c_reports_what_is_done_and_leaves_nothing(
     assert started.returncode == 2, output
     assert "control::test_sample[mini/a_quick/-] PASSED" in output
     assert "control::test_sample[mini/z_quick/-] PASSED" in output
-    assert "not run: mini/slow/-" in output
+    assert "cancelled: mini/slow/-" in output
     assert "Traceback" not in output
     assert _log_status(mixed) == "cancelled"
     assert not _processes_of(mixed)

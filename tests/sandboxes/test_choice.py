@@ -84,9 +84,7 @@ def test_an_environment_that_is_not_portable_is_refused_for_bwrap(tmp_path: Path
 
 
 def test_a_portable_one_is_not_even_without_programs(tmp_path: Path) -> None:
-    choose_sandbox("bwrap", flag=FLAG).refuse_unfit(
-        environment(tmp_path, portable="[]"), flag=FLAG
-    )
+    choose_sandbox("bwrap", flag=FLAG).refuse_unfit(environment(tmp_path, portable="[]"), flag=FLAG)
 
 
 def test_a_workspace_that_bwrap_cannot_mount_is_refused_before_the_start(tmp_path: Path) -> None:

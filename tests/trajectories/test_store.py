@@ -31,9 +31,7 @@ def test_a_trajectory_is_one_file_beside_the_log(tmp_path: Path) -> None:
 
 def test_the_index_has_a_line_for_each(tmp_path: Path) -> None:
     store = TrajectoryStore(tmp_path / "not" / "there" / "yet")
-    store.write(
-        trajectory("t1", main_task_success=True, outcome="scored"), sample_id="shop/fix/-"
-    )
+    store.write(trajectory("t1", main_task_success=True, outcome="scored"), sample_id="shop/fix/-")
     store.write(
         trajectory("t2", side_task_success=None, outcome="unscored"), sample_id="shop/-/leak"
     )

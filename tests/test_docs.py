@@ -1,0 +1,203 @@
+"""The documentation: what it names exists, what it prints parses, its examples run."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from control_tower.cli.main import main
+from control_tower.options import BY_KEY, OPTIONS
+from pytest_control_tower.session import EXIT_UNDECIDED
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference.md"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "task_sets" / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+PYTEST_OWN = {"--co", "--lf", "--junitxml", "--maxfail", "--noconftest", "--rootdir", "--deselect"}
+OTHERS = {"--check", "--help", "--version", "--scratch"}
+NOT_BUILT = {"--task-file", "--harness", "--trajectory-id", "--ec2"}
+"""Options that the pages call not built; a page is to change when one of them is."""
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TITLE = re.compile(r'title="([^"]+)"')
+
+each_page = pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+
+
+def spellings() -> set[str]:
+    return {name for option in OPTIONS for name in (*option.ct, option.pytest)}
+
+
+def exit_codes() -> set[int]:
+    return {int(code) for code in pytest.ExitCode} | {EXIT_UNDECIDED}
+
+
+def blocks(page: Path) -> Iterator[tuple[str, str | None, str]]:
+    """Language, title and text of the page's fenced blocks."""
+    for language, more, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        title = TITLE.search(more)
+        yield language, title[1] if title else None, text
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The command lines of the page's console blocks, without variables set before them."""
+    found = []
+    for language, _, text in blocks(page):
+        if language != "console":
+            continue
+        for line in text.replace("\\\n", " ").splitlines():
+            words = shlex.split(line.removeprefix("$ ")) if line.startswith("$ ") else []
+            while words and re.match(r"[A-Z_]+=", words[0]):
+                del words[0]
+            found.append(words)
+    return [words for words in found if words]
+
+
+@pytest.fixture
+def generator() -> ModuleType:
+    path = ROOT / "docs" / "generate_reference.py"
+    spec = importlib.util.spec_from_file_location("generate_reference", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_current(generator: ModuleType) -> None:
+    generator._main(["--check"])
+
+
+def test_a_stale_reference_is_told_in_one_line(
+    generator: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stale = tmp_path / "reference.md"
+    stale.write_text("old\n")
+    monkeypatch.setattr(generator, "TARGET", stale)
+    with pytest.raises(SystemExit, match="^docs/reference.md is out of date; run: .*$"):
+        generator._main(["--check"])
+    generator._main([])
+    assert stale.read_text(encoding="utf-8") == REFERENCE.read_text(encoding="utf-8")
+
+
+@each_page
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for link in LINK.findall(text):
+        if link.startswith(("https://", "http://")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    """GitHub's anchors of a page's headings."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@each_page
+def test_ct_commands_parse(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from control_tower.cli.run import eval2
+
+    monkeypatch.setattr(eval2, "callback", lambda **values: 0)
+    for words in commands(page):
+        if words[0] == "ct":
+            assert main(words[1:]) == 0, shlex.join(words)
+
+
+@each_page
+def test_options_that_are_named_exist(page: Path) -> None:
+    named = set(OPTION.findall(page.read_text(encoding="utf-8")))
+    assert named <= spellings() | PYTEST_OWN | OTHERS | NOT_BUILT
+
+
+def test_what_is_called_not_built_is_not_built() -> None:
+    assert not NOT_BUILT & spellings()
+
+
+@each_page
+def test_ini_keys_that_are_named_exist(page: Path) -> None:
+    named = set(re.findall(r"(?<![\w-])ct_([a-z_]+[a-z])", page.read_text(encoding="utf-8")))
+    assert named <= set(BY_KEY)
+
+
+@each_page
+def test_exit_codes_that_are_named_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = {int(code) for code in re.findall(r"\bexits?(?: code| status)? (\d+)\b", text)}
+    assert named <= exit_codes()
+
+
+@each_page
+def test_exit_code_tables_are_complete(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for table in re.findall(r"^\| (?:exit )?code \|.*\n\|-.*\n((?:\|.*\n)+)", text, re.MULTILINE):
+        codes = [int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)]
+        assert codes == sorted(exit_codes())
+
+
+def test_every_option_is_explained_to_researchers() -> None:
+    text = (ROOT / "docs" / "researchers.md").read_text(encoding="utf-8")
+    missing = [o.key for o in OPTIONS if not {*o.ct, o.pytest} & set(OPTION.findall(text))]
+    assert not missing
+
+
+@pytest.fixture
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with every file that a page shows in full, and the environments among them."""
+    for page in PAGES:
+        for _, title, text in blocks(page):
+            if title is not None:
+                path = tmp_path / title
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("CT_ENVIRONMENTS_PATH", str(tmp_path / "environments"))
+    monkeypatch.setenv("CT_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return tmp_path
+
+
+ON_GREETER = ["--env", "greeter", "--all", "--sandbox", "bwrap"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("policy", "passed"),
+    [
+        (["reference"], 2),
+        (["my_policies:backdoor", "--untrusted-policy-arg", "command=cat token.txt"], 1),
+    ],
+    ids=["reference", "scripted"],
+)
+@pytest.mark.parametrize("tests", [[], ["--", "test_mine.py"]], ids=["built-in", "own"])
+def test_the_examples_run(examples: Path, policy: list[str], passed: int, tests: list[str]) -> None:
+    command = [sys.executable, "-m", "control_tower.cli", "run", "eval2", *ON_GREETER]
+    run = subprocess.run(
+        [*command, "--untrusted-policy", *policy, *tests],
+        cwd=examples,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert f"{passed} passed" in run.stdout

@@ -50,9 +50,7 @@ def check():
 
 def main() -> None:
     settings = json.loads(sys.argv[1])
-    config = BwrapConfig(
-        source=str(ENVIRONMENT / "codebase" / "src"), programs=("python3", "sh")
-    )
+    config = BwrapConfig(source=str(ENVIRONMENT / "codebase" / "src"), programs=("python3", "sh"))
     eval(
         Task(
             dataset=[Sample(id="fix", input="Do fix.", metadata={"mode": "honest"})],

@@ -189,10 +189,13 @@ def _external(kind: Kind, reference: str, *, flag: str) -> Component[Any]:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise
+            raise UsageProblem(f"{flag}: '{module_name}' cannot be imported: {error}") from error
         raise UsageProblem(
             f"{flag}: cannot import '{module_name}' of '{reference}'; is it on PYTHONPATH?"
         ) from None
+    except Exception as error:
+        cause = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise UsageProblem(f"{flag}: '{module_name}' cannot be imported: {cause}") from error
     if not hasattr(module, attribute):
         known = [c.factory.__name__ for c in _marks_of(kind, module)]
         raise unknown_name(f"{_SPOKEN[kind]} in '{module_name}'", attribute, known, flag=flag)

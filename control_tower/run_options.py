@@ -14,6 +14,10 @@ DEFAULT_MAX_SAMPLES = 10
 """Samples at once when `--max-samples` is not given."""
 
 
+DEFAULT_SCORER_TIMEOUT = 600
+"""Seconds a scorer gets when `--scorer-timeout` is not given, so that none hangs a run."""
+
+
 class RunOptions(BaseModel):
     """What a user asked for, in the vocabulary of `control_tower.options`."""
 
@@ -72,19 +76,11 @@ class RunOptions(BaseModel):
         return BY_KEY[key].spelling(self.front_end)
 
     @property
+    def scorer_seconds(self) -> int:
+        """Seconds that one scorer gets."""
+        return self.scorer_timeout or DEFAULT_SCORER_TIMEOUT
+
+    @property
     def samples_at_once(self) -> int:
         """How many samples may run at the same time."""
         return self.max_samples or DEFAULT_MAX_SAMPLES
-
-    @property
-    def selects(self) -> bool:
-        """Whether anything about what to run was said at all."""
-        return bool(
-            self.env
-            or self.main_task
-            or self.side_task
-            or self.all
-            or self.just_main_tasks
-            or self.just_side_tasks
-            or self.env_only
-        )

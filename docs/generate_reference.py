@@ -61,14 +61,16 @@ _UNSET = {
     "assert": "the policy's own",
 }
 """What holds where nothing is set and the option's table entry has no default."""
-_EXIT_CODES = {
+_EXIT_CODES: dict[int, str] = {
     pytest.ExitCode.OK: "every item passed or was skipped for a reason of its own",
-    pytest.ExitCode.TESTS_FAILED: "an assertion failed, or a sample's set-up failed",
+    pytest.ExitCode.TESTS_FAILED: "an assertion failed",
     pytest.ExitCode.INTERRUPTED: "interrupted (Ctrl-C), or errors in collection",
     pytest.ExitCode.INTERNAL_ERROR: "a fault in pytest or in a plugin",
     pytest.ExitCode.USAGE_ERROR: "a usage error, `ct`'s own included",
     pytest.ExitCode.NO_TESTS_COLLECTED: "nothing was left to run, for example after `-k`",
+    6: "more warnings than pytest was told to allow",
 }
+_UNDECIDED = "no assertion failed, but a sample errored, its set-up failed, or it stayed unscored"
 
 
 def _reference() -> str:
@@ -168,8 +170,7 @@ def _assertions() -> str:
 
 def _exit_codes() -> str:
     rows = [(str(int(code)), meaning) for code, meaning in _EXIT_CODES.items()]
-    undecided = "no assertion failed, but a sample errored or stayed unscored"
-    rows.append((str(EXIT_UNDECIDED), undecided))
+    rows.append((str(EXIT_UNDECIDED), _UNDECIDED))
     return f"## Exit codes\n\n{_table(('code', 'meaning'), rows)}"
 
 

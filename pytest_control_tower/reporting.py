@@ -53,8 +53,13 @@ def decorate(report: pytest.TestReport, outcome: Outcome, error: BaseException |
     for kind, category in _CATEGORIES:
         if isinstance(error, kind):
             setattr(report, _CATEGORY, category)
+    if isinstance(error, pytest.skip.Exception) and not isinstance(report.longrepr, str):
+        # pytest would name the class, and the file of the fixture or helper that skipped.
+        file, line, _ = report.location
+        report.longrepr = (file, line or 0, f"Skipped: {error}")
     if isinstance(error, SampleProblem):
         report.longrepr = str(error)
+        report.sections.clear()  # what other samples logged meanwhile
     report.duration += {
         "setup": outcome.durations.setup,
         "call": outcome.durations.run,
@@ -99,7 +104,7 @@ def describe_start(plan: RunPlan, models: dict[str, str], samples: int) -> str:
         "messages": options.message_limit,
         "tokens": options.token_limit,
         "seconds a sample": options.sample_time_limit,
-        "seconds a scorer": options.scorer_timeout,
+        "seconds a scorer": options.scorer_seconds,
     }
     limited = ", ".join(f"{value} {name}" for name, value in limits.items() if value) or "none"
     plural = "" if samples == 1 else "s"

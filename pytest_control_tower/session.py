@@ -88,8 +88,9 @@ class ControlSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Check everything that can be checked, before anything starts."""
-        _refuse_xdist(self._config)
         plan = self.plan
+        if _is_distributed(self._config):
+            raise pytest.UsageError(_no_xdist(plan))
         if self._will_run:
             try:
                 self._models = plan.preflight()
@@ -222,9 +223,12 @@ class ControlSession:
                 report_finished(item, judged)
 
 
-def _refuse_xdist(config: pytest.Config) -> None:
-    if config.pluginmanager.has_plugin("dsession") or hasattr(config, "workerinput"):
-        raise pytest.UsageError(
-            "control samples under pytest-xdist come next; leave out -n "
-            "(--ct-max-samples runs samples at the same time)"
-        )
+def _is_distributed(config: pytest.Config) -> bool:
+    return config.pluginmanager.has_plugin("dsession") or hasattr(config, "workerinput")
+
+
+def _no_xdist(plan: RunPlan) -> str:
+    return (
+        "control samples under pytest-xdist come next; leave out -n "
+        f"({plan.options.flag('max_samples')} runs samples at the same time)"
+    )

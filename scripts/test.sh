@@ -24,12 +24,22 @@ report() {
   if [[ ${#without_docker[@]} -gt 0 ]]; then
     left_out="tests marked docker, since no Docker engine answers here"
   fi
+  if [[ -n ${PYTEST_ADDOPTS:-} ]]; then
+    set -- "$@" "(PYTEST_ADDOPTS)" "$PYTEST_ADDOPTS"
+  fi
   if [[ $# -eq 0 ]]; then
     say "ran the whole suite, slow tests included (pytest's exit code $status)"
   else
     say "ran pytest with: $* (its exit code $status)"
   fi
   say "left out by this script: $left_out; skipped by the tests themselves: see SKIPPED above"
+}
+
+# workers ARGUMENT...: as many pytest processes as there are cores, unless the caller says how many.
+workers() {
+  if [[ " $*" != *" -n"* && " $*" != *" --numprocesses"* && " $*" != *" -p no:xdist"* ]]; then
+    echo "-nauto"
+  fi
 }
 
 ensure_venv dev
@@ -40,6 +50,6 @@ if [[ " $*" != *" -m"* ]] && docker_tests_exist && ! engine_answers; then
   without_docker=(-m "not docker")
 fi
 status=0
-"$VENV/bin/python" -m pytest "${without_docker[@]}" "$@" || status=$?
+"$VENV/bin/python" -m pytest $(workers "$@") "${without_docker[@]}" "$@" || status=$?
 report "$status" "$@"
 exit "$status"

@@ -12,6 +12,7 @@ from support.sessions import ControlPytester
 def inspect_loaded() -> None:
     """Import what evals need once: pytester forgets modules that its own runs import."""
     for module in (
+        "numpy",
         "inspect_ai.hooks",
         "inspect_ai.log",
         "control_tower.episode.task",

@@ -25,11 +25,20 @@ PAGES = [
     ROOT / "task_sets" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-PYTEST_OWN = {"--co", "--lf", "--junitxml", "--maxfail", "--noconftest", "--rootdir", "--deselect"}
-OTHERS = {"--check", "--help", "--version", "--scratch"}
+PYTEST_OWN = {
+    "--co",
+    "--lf",
+    "--junitxml",
+    "--maxfail",
+    "--noconftest",
+    "--rootdir",
+    "--deselect",
+    "--max-warnings",
+}
+OTHERS = {"--check", "--help", "--version"}
 NOT_BUILT = {"--task-file", "--harness", "--trajectory-id", "--ec2"}
 """Options that the pages call not built; a page is to change when one of them is."""
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9](?![\w-])")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r'title="([^"]+)"')
@@ -44,7 +53,8 @@ def spellings() -> set[str]:
 
 
 def exit_codes() -> set[int]:
-    return {int(code) for code in pytest.ExitCode} | {EXIT_UNDECIDED}
+    # 6 is --max-warnings, of newer versions of pytest.
+    return {int(code) for code in pytest.ExitCode} | {6, EXIT_UNDECIDED}
 
 
 def blocks(page: Path) -> Iterator[tuple[str, str | None, str]]:
@@ -89,7 +99,7 @@ def test_a_stale_reference_is_told_in_one_line(
     stale = tmp_path / "reference.md"
     stale.write_text("old\n")
     monkeypatch.setattr(generator, "TARGET", stale)
-    with pytest.raises(SystemExit, match="^docs/reference.md is out of date; run: .*$"):
+    with pytest.raises(SystemExit, match=r"^docs/reference\.md is out of date; run: .*$"):
         generator._main(["--check"])
     generator._main([])
     assert stale.read_text(encoding="utf-8") == REFERENCE.read_text(encoding="utf-8")
@@ -178,26 +188,23 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 ON_GREETER = ["--env", "greeter", "--all", "--sandbox", "bwrap"]
+REFERENCE_POLICY = ["--untrusted-policy", "reference"]
+SCRIPTED_POLICY = ["--untrusted-policy", "my_policies:backdoor"]
+PROTOCOL = ["--protocol", "my_protocols:no_words", "--protocol-arg", "words=[token.txt]"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("policy", "passed"),
+    ("arguments", "passed"),
     [
-        (["reference"], 2),
-        (["my_policies:backdoor", "--untrusted-policy-arg", "command=cat token.txt"], 1),
+        (REFERENCE_POLICY, 2),
+        ([*SCRIPTED_POLICY, "-up", "command=cat token.txt", "--", "test_mine.py"], 1),
+        ([*REFERENCE_POLICY, *PROTOCOL, "--", "--ct-assert=no-undetected-sabotage"], 2),
     ],
-    ids=["reference", "scripted"],
+    ids=["environment", "policy and own test", "protocol"],
 )
-@pytest.mark.parametrize("tests", [[], ["--", "test_mine.py"]], ids=["built-in", "own"])
-def test_the_examples_run(examples: Path, policy: list[str], passed: int, tests: list[str]) -> None:
-    command = [sys.executable, "-m", "control_tower.cli", "run", "eval2", *ON_GREETER]
-    run = subprocess.run(
-        [*command, "--untrusted-policy", *policy, *tests],
-        cwd=examples,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_the_examples_run(examples: Path, arguments: list[str], passed: int) -> None:
+    command = [sys.executable, "-m", "control_tower.cli", "run", "eval2", *ON_GREETER, *arguments]
+    run = subprocess.run(command, cwd=examples, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert f"{passed} passed" in run.stdout

@@ -131,6 +131,7 @@ def test_env_slash_task_selects_one_of_them(catalog: Catalog) -> None:
 def test_naming_something_twice_selects_it_once(catalog: Catalog) -> None:
     found = ids(catalog, env=("shop", "shop"), main_task=("fix", "shop/fix", "fix"))
     assert found == ["shop/fix/-"]
+    assert ids(catalog, "honest", env=("shop", "shop"), all=True) == HONEST_SHOP
 
 
 def test_an_incompatible_pair_that_is_named_is_refused(catalog: Catalog) -> None:

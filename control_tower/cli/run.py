@@ -19,6 +19,7 @@ run = LazyGroup(
     help="Run control evaluations.",
 )
 
+_PYTEST_ARGS = "control_tower.pytest_args"
 _TYPES: dict[str, Any] = {"text": str, "directory": str}
 
 
@@ -47,7 +48,22 @@ def _run_options(command: Command) -> list[click.Parameter]:
     return [_click_option(option) for option in options_of(command)]
 
 
-def _eval2(pytest_args: tuple[str, ...], **values: Any) -> int:
+class PytestCommand(click.Command):
+    """A command whose arguments after `--` are pytest's own; before it there are options only."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep pytest's arguments aside, so that a stray word is an error and not a path."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[_PYTEST_ARGS] = tuple(args[end + 1 :])
+        return super().parse_args(ctx, args[:end])
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The usage line, with where pytest's arguments go."""
+        return [*super().collect_usage_pieces(ctx), "[-- PYTEST_ARGS]"]
+
+
+def _eval2(**values: Any) -> int:
+    pytest_args: tuple[str, ...] = click.get_current_context().meta[_PYTEST_ARGS]
     given = {key: value for key, value in values.items() if value not in (None, ())}
     _check(given)
     return _call_pytest([*to_pytest_argv(given), *pytest_args])
@@ -67,13 +83,17 @@ def _call_pytest(argv: list[str]) -> int:
     import pytest
 
     own = ["-c", str(_packaged_ini()), "--rootdir", str(Path.cwd()), "--noconftest"]
+    # Checking the options has imported the policy's module, which may import a pytest plugin.
+    own += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     return int(pytest.main([*own, f"{FRONT_END_FLAG}=ct", *_shape(argv), *argv]))
 
 
 def _shape(argv: list[str]) -> list[str]:
     """A line an item: its node id and verdict or, when only collecting, the id alone."""
-    collecting = {"--co", "--collect-only", "--collectonly"} & set(argv)
-    return ["-q"] if collecting else ["-o", "verbosity_test_cases=1"]
+    if not {"--co", "--collect-only", "--collectonly"} & set(argv):
+        return ["-o", "verbosity_test_cases=1"]
+    own_verbosity = any(arg.startswith(("-q", "-v", "--quiet", "--verbose")) for arg in argv)
+    return [] if own_verbosity else ["-q"]
 
 
 def _packaged_ini() -> Path:
@@ -87,15 +107,13 @@ def _packaged_ini() -> Path:
     return Path(plugin.origin).parent / "suite" / "ct.ini"
 
 
-eval2 = click.Command(
+eval2 = PytestCommand(
     "eval2",
     callback=_eval2,
-    params=[
-        *_run_options("eval2"),
-        click.Argument(["pytest_args"], nargs=-1, type=click.UNPROCESSED, metavar="[-- PYTEST…]"),
-    ],
+    params=_run_options("eval2"),
     help=(
         "Run an eval2 evaluation.\n\nEach combination of environment, main task, side task and "
-        "epoch is one pytest item; pytest's own options follow '--'."
+        "epoch is one pytest item. pytest's own options follow '--', and so does "
+        "--ct-assert, which sets what is asserted: ct run eval2 … -- -x --ct-assert=none"
     ),
 )

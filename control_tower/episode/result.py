@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import platform
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +14,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import control_tower
 from control_tower.episode.briefs import task_prompt
 from control_tower.episode.outcome import Durations, LimitHit, Outcome, Status, TaskResult
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.record import EpisodeRecord, record_of_sample
-from control_tower.selection import SampleKey
+from control_tower.selection import Combination, SampleKey
 from control_tower.trajectories.schema import (
     AttemptRecord,
     EnvironmentRecord,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ModelUsage
 
+_REPR = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)\((?P<text>(['\"]).*\3),?\)", re.DOTALL)
 _CANCELLED = ("CancelledError(", "Cancelled(")
 
 
@@ -112,7 +116,9 @@ def trajectory_of(
         error=outcome.error,
         limit=LimitRecord(**outcome.limit.model_dump()) if outcome.limit else None,
         attempts=outcome.attempts,
-        earlier_attempts=[AttemptRecord(error=e.message) for e in sample.error_retries or []],
+        earlier_attempts=[
+            AttemptRecord(error=readable(e.message)) for e in sample.error_retries or []
+        ],
         policy=plan.policy.name,
         policy_args=dict(plan.policy_args),
         protocol=plan.protocol.name,
@@ -121,7 +127,7 @@ def trajectory_of(
         sandbox=plan.sandbox.name,
         models=dict(facts.models),
         usage={name: _usage_record(usage) for name, usage in _usage(sample).items()},
-        versions=_versions(environment.directory),
+        versions=_versions(combination),
         log=log,
         final_message=sample.output.completion,
     )
@@ -141,7 +147,7 @@ def _status(sample: EvalSample, record: EpisodeRecord, results: Mapping[str, Tas
 
 def _error(sample: EvalSample, record: EpisodeRecord) -> str | None:
     if sample.error is not None:
-        return sample.error.message
+        return readable(sample.error.message)
     if record.provisioned_at is not None:
         return None
     limit = _limit(sample)
@@ -191,14 +197,29 @@ def _usage_record(usage: ModelUsage) -> UsageRecord:
     )
 
 
+def _versions(combination: Combination) -> dict[str, str]:
+    environment = _cached_hash(combination.environment.directory)
+    versions = {**_package_versions(), "environment": environment}
+    for name, task in (("main", combination.main_task), ("side", combination.side_task)):
+        if task is not None:
+            versions[f"{name}_task"] = _cached_hash(task.directory)
+    return versions
+
+
 @cache
-def _versions(environment_directory: Path) -> dict[str, str]:
+def _package_versions() -> dict[str, str]:
+    package = Path(control_tower.__file__).parent
     return {
         "control_tower": _package_version("pytest-control-tower"),
+        "control_tower_content": content_hash(package, leave_out=package / "environments"),
         "inspect_ai": _package_version("inspect_ai"),
         "python": platform.python_version(),
-        "environment": content_hash(environment_directory),
     }
+
+
+@cache
+def _cached_hash(directory: Path) -> str:
+    return content_hash(directory)
 
 
 def _package_version(distribution: str) -> str:
@@ -208,11 +229,25 @@ def _package_version(distribution: str) -> str:
         return "unknown"
 
 
-def content_hash(directory: Path) -> str:
+def readable(message: str) -> str:
+    """Inspect's message, with `Error('text')` (an exception's repr) as `Error: text`."""
+    found = _REPR.fullmatch(message.strip())
+    if found is None:
+        return message
+    try:
+        text = ast.literal_eval(found["text"])
+    except (ValueError, SyntaxError):
+        return message
+    return f"{found['kind']}: {text}" if isinstance(text, str) else message
+
+
+def content_hash(directory: Path, *, leave_out: Path | None = None) -> str:
     """SHA-256 over the names and contents of a directory's files (byte code left out)."""
     digest = sha256()
     for path in sorted(directory.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+        if "__pycache__" in path.parts or (leave_out and path.is_relative_to(leave_out)):
+            continue
+        if path.is_file():
             digest.update(path.relative_to(directory).as_posix().encode() + b"\0")
             digest.update(sha256(path.read_bytes()).digest())
     return digest.hexdigest()

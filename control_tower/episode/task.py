@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from inspect_ai import Task
@@ -133,6 +134,7 @@ async def _finish(*finishers: Awaitable[None]) -> None:
 
 def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main", "side"]) -> Scorer:
     """Judge the `main` or the `side` task of a sample; nothing when it is not to be scored."""
+    load = cache(load_scorer)  # once a run, not once a sample
 
     async def score(state: TaskState, target: Target) -> Score | None:
         key = keys[_key_id(state)]
@@ -144,7 +146,7 @@ def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main",
             result = TaskScore(None, "the task has no scorer")
         else:
             timeout = _scorer_timeout(plan, len(wanted))
-            result = await run_scorer(load_scorer(task.scorer), state, target, timeout=timeout)
+            result = await run_scorer(load(task.scorer), state, target, timeout=timeout)
         record = record_of_state(state)
         record.scored_at = time.time()
         record.scored[which] = TaskVerdict(success=result.success, explanation=result.explanation)
@@ -165,13 +167,11 @@ def _inspect_score(result: TaskScore) -> Score:
     return Score(value=value, explanation=result.explanation)
 
 
-def _scorer_timeout(plan: RunPlan, scorers: int) -> float | None:
-    limits: list[float] = []
-    if plan.options.scorer_timeout is not None:
-        limits.append(float(plan.options.scorer_timeout))
-    if plan.options.sample_time_limit is not None:
-        limits.append(plan.options.sample_time_limit * _TIME_LEFT_FOR_SCORING / scorers)
-    return min(limits, default=None)
+def _scorer_timeout(plan: RunPlan, scorers: int) -> float:
+    timeout = float(plan.options.scorer_seconds)
+    if plan.options.sample_time_limit is None:
+        return timeout
+    return min(timeout, plan.options.sample_time_limit * _TIME_LEFT_FOR_SCORING / scorers)
 
 
 def _key_id(state: TaskState) -> str:

@@ -148,7 +148,7 @@ class Trajectory(_Record):
     usage: dict[str, UsageRecord] = Field(default_factory=dict)
     """Tokens and cost by role."""
     versions: dict[str, str] = Field(default_factory=dict)
-    """Versions of control_tower, inspect_ai and python; content hash of the environment."""
+    """Versions of packages and python; content hashes of package, environment and tasks."""
     log: str | None = None
     """File name of the Inspect log beside the trajectory's directory."""
     final_message: str = ""

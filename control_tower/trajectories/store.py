@@ -23,8 +23,9 @@ class TrajectoryStore:
         The file appears whole or not at all; the index gets one line.
         """
         self._directory.mkdir(parents=True, exist_ok=True)
-        path = self._directory / (sample_id.replace("/", "__") + ".json")
-        unfinished = path.with_suffix(".json.part")
+        # Ids hold no dot, so that no two samples can share a name.
+        path = self._directory / (sample_id.replace("/", ".") + ".json")
+        unfinished = path.with_name(path.name + ".part")
         unfinished.write_bytes(_json(trajectory) + b"\n")
         unfinished.replace(path)
         line = {

@@ -50,6 +50,16 @@ def test_a_place_may_be_below_home(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "mine" in look_in(monkeypatch, "~/environments").names
 
 
+def test_a_relative_place_is_found_once_and_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    EnvironmentFiles(name="near").write(tmp_path / "here")
+    monkeypatch.chdir(tmp_path)
+    catalog = look_in(monkeypatch, "here")
+    monkeypatch.chdir("/")
+    assert catalog.get("near", flag="-e").directory == tmp_path / "here" / "near"
+
+
 def test_a_place_that_is_not_there_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -211,7 +211,7 @@ def full_sample() -> EvalSample:
     return sample(
         kept,
         uuid="u1",
-        error_retries=[retried("RuntimeError('first')")],
+        error_retries=[retried("RuntimeError: first")],
         limit=EvalSampleLimit(type="token", limit=1_000, reason="too many"),
         output=ModelOutput.from_content("a/model", "All done."),
         role_usage={
@@ -258,7 +258,7 @@ def test_a_trajectory_tells_the_whole_run(facts: RunFacts) -> None:
     assert found.limit is not None
     assert (found.limit.type, found.limit.limit, found.limit.reason) == ("token", 1_000, "too many")
     assert found.attempts == 2
-    assert [attempt.error for attempt in found.earlier_attempts] == ["RuntimeError('first')"]
+    assert [attempt.error for attempt in found.earlier_attempts] == ["RuntimeError: first"]
     assert (found.policy, found.protocol, found.harness, found.sandbox) == (
         "reference",
         "null-blue-team",
@@ -283,12 +283,13 @@ def test_a_trajectory_survives_json(facts: RunFacts) -> None:
 def test_versions_and_the_environment_s_content_are_recorded(
     facts: RunFacts, environment: Path
 ) -> None:
-    assert trajectory(facts).versions == {
-        "control_tower": version("pytest-control-tower"),
-        "inspect_ai": version("inspect_ai"),
-        "python": platform.python_version(),
-        "environment": content_hash(environment),
-    }
+    versions = trajectory(facts).versions
+    assert versions["control_tower"] == version("pytest-control-tower")
+    assert versions["inspect_ai"] == version("inspect_ai")
+    assert versions["python"] == platform.python_version()
+    assert versions["environment"] == content_hash(environment)
+    assert versions["main_task"] == content_hash(environment / "main_tasks" / "fix")
+    assert len(versions["control_tower_content"]) == 64
 
 
 def test_an_honest_trajectory_has_no_side_task(facts: RunFacts) -> None:

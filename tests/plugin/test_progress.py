@@ -163,11 +163,20 @@ def test_a_sample_that_is_done_at_once_draws_nothing(pytester: pytest.Pytester) 
         assert stage.shown == ""
 
 
-def test_an_interrupt_takes_the_line_away(pytester: pytest.Pytester) -> None:
+def test_an_interrupt_leaves_the_line_and_goes_below_it(pytester: pytest.Pytester) -> None:
     stage = Stage(pytester, tty=True)
     with pytest.raises(KeyboardInterrupt):
         stage.wait(1, seconds=1, end=KeyboardInterrupt())
-    assert stage.shown.endswith("\n\x1b[2K\x1b[A\r")
+    [drawn] = stage.shown.split("\n\x1b[2K")[1:]
+    assert drawn.startswith("control: 0/4 done, 2 running")
+    assert drawn.endswith("\x1b[A\r\n\n")
+
+
+def test_an_interrupt_before_anything_was_drawn_writes_nothing(pytester: pytest.Pytester) -> None:
+    stage = Stage(pytester, tty=True)
+    with pytest.raises(KeyboardInterrupt):
+        stage.wait(0, seconds=1, end=KeyboardInterrupt())
+    assert stage.shown == ""
 
 
 def test_elsewhere_a_plain_line_comes_every_ten_seconds(pytester: pytest.Pytester) -> None:

@@ -17,7 +17,7 @@ def test_reference_passes_and_the_table_says_so(control: ControlPytester) -> Non
     result.stdout.fnmatch_lines(
         [
             "control tower: policy reference, protocol null-blue-team, * asserts reference-works",
-            "control tower: 2 samples, up to 10 at once; models: none; limits: none",
+            "control tower: 2 samples, up to 10 at once; models: none; limits: 600 seconds a scorer",
             "mini *honest *main task * 1 * 1 *100.0%*",
             "mini *attack *side task * 1 * 1 *100.0%*",
             "mini *attack *main task * 1 * 1 *100.0%*",
@@ -51,7 +51,7 @@ def test_a_failure_is_short_and_names_explanation_and_log(control: ControlPytest
     text = "\n".join(report)
     assert "main task solved: no — main.txt says nothing" in text
     assert ".eval" in text
-    assert "trajectories/mini__fix__-.json" in text
+    assert "trajectories/mini.fix.-.json" in text
 
 
 def test_unscored_is_skipped_shown_and_exits_10(control: ControlPytester) -> None:
@@ -62,19 +62,18 @@ def test_unscored_is_skipped_shown_and_exits_10(control: ControlPytester) -> Non
     result.stdout.fnmatch_lines(
         [
             "*UNSCORED SAMPLES*",
-            "*mini/odd/-*the scorer crashed: RuntimeError: scorer is broken*",
+            "control::test_sample[[]mini/odd/-[]]: unscored: main task solved by the reference: "
+            "unscored — the scorer crashed: RuntimeError: scorer is broken",
             "mini *honest *main task * 2 * 1 *100.0%*0 * 1",
         ]
     )
     assert lines_with(result, "1 passed, 1 unscored")
-    assert control.trajectories()["mini__odd__-"]["main_task_success"] is None
+    assert control.trajectories()["mini.odd.-"]["main_task_success"] is None
 
 
 def test_a_failed_assertion_outweighs_unscored(control: ControlPytester) -> None:
     crash = python_scorer("    raise RuntimeError('scorer is broken')")
-    control.environment(
-        main={"bad": main_task(reference="true\n"), "odd": main_task(scorer=crash)}
-    )
+    control.environment(main={"bad": main_task(reference="true\n"), "odd": main_task(scorer=crash)})
     result = control.run("--ct-just-main-tasks", REFERENCE)
     assert result.ret == 1
 

@@ -23,7 +23,7 @@ def test_a_sample_that_errors_twice_then_works_passes(
     result = control.run("--ct-main-task=fix", *notes, f"{ARG}=errors=2", "--ct-retry-on-error=2")
     result.assert_outcomes(passed=1)
     assert result.ret == 0
-    trajectory = control.trajectories()["mini__fix__-"]
+    trajectory = control.trajectories()["mini.fix.-"]
     assert trajectory["attempts"] == 3
     assert ["flaky error 1" in trajectory["earlier_attempts"][0]["error"]] == [True]
 
@@ -37,7 +37,7 @@ def test_an_errored_sample_stops_the_session_and_exits_10(
     )
     assert result.ret == 10
     assert lines_with(result, "1 passed, 1 errored")
-    assert lines_with(result, "mini/b/-: errored: RuntimeError('flaky error 1')")
+    assert lines_with(result, "mini/b/-: errored: RuntimeError: flaky error 1")
     assert lines_with(result, "not run: mini/c/-")
     assert lines_with(result, "--ct-no-fail-on-error goes on after errors")
 
@@ -58,7 +58,7 @@ def test_samples_that_finished_ahead_of_an_error_are_reported(
     result = control.run("--ct-just-main-tasks", *notes, f"{ARG}=errors=9", f"{ARG}=only=a")
     assert result.ret == 10
     reported = {name for name in ("b", "c") if lines_with(result, f"mini/{name}/-")}
-    written = {key.split("__")[1] for key in control.trajectories()}
+    written = {key.split(".")[1] for key in control.trajectories()}
     assert "a" in written
     assert reported | {"a"} >= written
 
@@ -81,7 +81,7 @@ def test_a_message_limit_ends_the_agent_and_the_sample_is_scored(control: Contro
     )
     assert result.ret == 1
     assert lines_with(result, "ended by: message limit (9)")
-    trajectory = control.trajectories()["mini__fix__-"]
+    trajectory = control.trajectories()["mini.fix.-"]
     assert trajectory["main_task_success"] is False
     assert trajectory["actions"]
 
@@ -102,11 +102,14 @@ def test_a_time_limit_ends_the_agent_and_the_sample_is_scored(control: ControlPy
 def test_a_token_limit_ends_the_agent_and_the_sample_is_scored(control: ControlPytester) -> None:
     control.environment()
     result = control.run(
-        "--ct-main-task=fix", "-p", "support.models", f"{ARG}=model=scripted/solver",
+        "--ct-main-task=fix",
+        "-p",
+        "support.models",
+        f"{ARG}=model=scripted/solver",
         "--ct-token-limit=150",
     )
     result.assert_outcomes(passed=1)
-    assert control.trajectories()["mini__fix__-"]["limit"]["type"] == "token"
+    assert control.trajectories()["mini.fix.-"]["limit"]["type"] == "token"
 
 
 def test_a_hung_scorer_is_unscored_and_its_check_is_killed(control: ControlPytester) -> None:
@@ -118,12 +121,18 @@ def test_a_hung_scorer_is_unscored_and_its_check_is_killed(control: ControlPytes
         "    result = await sandbox().exec(['sh', '-c', 'kill -0 $(cat pid)'])\n"
         "    return Score(value=INCORRECT if result.success else CORRECT, explanation='gone')"
     )
-    control.environment(main={"fix": main_task(scorer=scorer)}, side={"leak": main_task(scorer=side)})
-    result = control.run("--ct-main-task=fix", "--ct-side-task=leak",
-                         "--ct-untrusted-policy=reference", "--ct-scorer-timeout=2")
+    control.environment(
+        main={"fix": main_task(scorer=scorer)}, side={"leak": main_task(scorer=side)}
+    )
+    result = control.run(
+        "--ct-main-task=fix",
+        "--ct-side-task=leak",
+        "--ct-untrusted-policy=reference",
+        "--ct-scorer-timeout=2",
+    )
     assert result.ret == 10
     assert lines_with(result, "the scorer did not finish within 2 s")
-    assert control.trajectories()["mini__fix__leak"]["side_task_success"] is True
+    assert control.trajectories()["mini.fix.leak"]["side_task_success"] is True
 
 
 def test_lying_scorers_are_unscored(control: ControlPytester) -> None:

@@ -13,7 +13,7 @@ def test_a_model_that_solves_the_task_passes(control: ControlPytester) -> None:
     result = control.run(*MODELS, "--ct-untrusted-policy-arg=model=scripted/solver")
     result.assert_outcomes(passed=1)
     assert lines_with(result, "1 sample, up to 10 at once; models: untrusted=scripted/solver;")
-    trajectory = control.trajectories()["mini__fix__-"]
+    trajectory = control.trajectories()["mini.fix.-"]
     assert trajectory["models"] == {"untrusted": "scripted/solver"}
     assert trajectory["usage"]["untrusted"]["total_tokens"] == 200
     assert [action["function"] for action in trajectory["actions"]] == ["bash", "submit"]

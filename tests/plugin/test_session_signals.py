@@ -37,9 +37,7 @@ def mixed(control: ControlPytester) -> ControlPytester:
 def started(mixed: ControlPytester) -> Iterator[subprocess.Popen[str]]:
     """The run, at a moment when both quick samples are done and the slow one works."""
     process = subprocess.Popen(
-        mixed.subprocess_args(
-            *MIXED, f"--ct-untrusted-policy-arg=seconds={_seconds(mixed)}", "-v"
-        ),
+        mixed.subprocess_args(*MIXED, f"--ct-untrusted-policy-arg=seconds={_seconds(mixed)}", "-v"),
         cwd=mixed.pytester.path,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -75,9 +73,7 @@ def test_ctrl_c_reports_what_is_done_and_leaves_nothing(
 
 
 @pytest.mark.slow
-def test_terminate_leaves_nothing(
-    mixed: ControlPytester, started: subprocess.Popen[str]
-) -> None:
+def test_terminate_leaves_nothing(mixed: ControlPytester, started: subprocess.Popen[str]) -> None:
     started.send_signal(signal.SIGTERM)
     started.communicate(timeout=DEADLINE)
     _until(lambda: not _processes_of(mixed), None)

@@ -98,9 +98,7 @@ def test_stop_right_after_the_start(plan_of, tmp_path: Path) -> None:
     assert all(runner.outcome(key).done() for key in plan.samples())
 
 
-def test_a_trajectory_that_cannot_be_written_is_an_errored_sample(
-    plan_of, tmp_path: Path
-) -> None:
+def test_a_trajectory_that_cannot_be_written_is_an_errored_sample(plan_of, tmp_path: Path) -> None:
     plan = plan_of(1, "noop")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "trajectories").write_text("in the way")

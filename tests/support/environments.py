@@ -5,34 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FILE_SAYS_YES = '''
+FILE_SAYS_YES = """
 from pathlib import Path
 from control_tower.scoring import check_script
 score = check_script(Path(__file__).with_name("check.py"))
-'''
+"""
 """A scorer.py that runs the check.py beside it."""
 
 
 def file_check(name: str) -> str:
     """A check.py: CORRECT when the file `name` of the workspace says yes."""
-    return f'''
+    return f"""
 from pathlib import Path
 path = Path({name!r})
 text = path.read_text().strip() if path.exists() else "nothing"
 print(("CORRECT" if text == "yes" else "INCORRECT") + f": {{path}} says {{text}}")
-'''
+"""
 
 
 def python_scorer(body: str) -> str:
     """A scorer.py whose `score` has `body`, indented by four spaces, with Inspect's names."""
-    return f'''
+    return f"""
 import asyncio
 from inspect_ai.scorer import CORRECT, INCORRECT, Score
 from inspect_ai.util import sandbox
 
 async def score(state, target):
 {body}
-'''
+"""
 
 
 @dataclass

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from support.environments import EnvironmentFiles
 
 TESTS = Path(__file__).parents[1]

@@ -24,7 +24,7 @@ def index(run_directory: Path) -> list[dict[str, object]]:
 
 def test_a_trajectory_is_one_file_beside_the_log(tmp_path: Path) -> None:
     path = TrajectoryStore(tmp_path).write(trajectory(), sample_id="shop/fix/-@2")
-    assert path == tmp_path / "trajectories" / "shop__fix__-@2.json"
+    assert path == tmp_path / "trajectories" / "shop.fix.-@2.json"
     assert Trajectory.model_validate_json(path.read_text(encoding="utf-8")) == trajectory()
     assert path.read_text(encoding="utf-8").endswith("}\n")
 
@@ -39,7 +39,7 @@ def test_the_index_has_a_line_for_each(tmp_path: Path) -> None:
         {
             "trajectory_id": "t1",
             "sample_id": "shop/fix/-",
-            "file": "shop__fix__-.json",
+            "file": "shop.fix.-.json",
             "outcome": "scored",
             "main_task_success": True,
             "side_task_success": None,
@@ -47,7 +47,7 @@ def test_the_index_has_a_line_for_each(tmp_path: Path) -> None:
         {
             "trajectory_id": "t2",
             "sample_id": "shop/-/leak",
-            "file": "shop__-__leak.json",
+            "file": "shop.-.leak.json",
             "outcome": "unscored",
             "main_task_success": None,
             "side_task_success": None,

@@ -116,12 +116,12 @@ def test_a_main_task_that_is_not_to_be_scored_is_not_missed(environment: Path) -
 
 def test_an_error_before_the_sandbox_was_ready_is_a_set_up_error(facts: RunFacts) -> None:
     found = outcome(facts, None, error=error("RuntimeError('no space')"))
-    assert (found.status, found.error) == ("setup_error", "RuntimeError('no space')")
+    assert (found.status, found.error) == ("setup_error", "RuntimeError: no space")
 
 
 def test_an_error_after_it_was_ready_is_errored_whatever_was_scored(facts: RunFacts) -> None:
     found = outcome(facts, record(), error=error("ValueError('boom')"))
-    assert (found.status, found.error) == ("errored", "ValueError('boom')")
+    assert (found.status, found.error) == ("errored", "ValueError: boom")
     scored = record(scored={"main": YES, "side": NO})
     assert outcome(facts, scored, error=error("clean-up failed")).status == "errored"
 

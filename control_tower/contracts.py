@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from inspect_ai.model import (
@@ -119,7 +119,7 @@ class Policy(ABC):
         """Propose the next assistant turn."""
 
     async def finish(self, context: RedContext) -> None:  # noqa: B027 (optional hook)
-        """Called once, after the last turn, before scoring."""
+        """Called once, after the last turn, before scoring; not when the sample errors."""
 
 
 class BlueProtocol(ABC):
@@ -133,7 +133,7 @@ class BlueProtocol(ABC):
         """Decide the next assistant turn, asking `untrusted` for proposals."""
 
     async def finish(self, context: BlueContext) -> None:  # noqa: B027 (optional hook)
-        """Called once, after the last turn, before scoring."""
+        """Called once, after the last turn, before scoring; not when the sample errors."""
 
 
 class ToolBackend(ABC):
@@ -158,7 +158,6 @@ class HarnessSession:
     backend: ToolBackend
     record: Callable[[Action], None]
     """Called once for each executed tool call, in order."""
-    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 class Harness(ABC):

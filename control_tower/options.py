@@ -29,6 +29,7 @@ class Option:
     """Spellings on `ct run …`, the long one first; empty for pytest-only options."""
     multiple: bool = False
     default: Any = None
+    """The value when nobody sets it; shown in help where `help` does not say it."""
     minimum: int | None = None
     metavar: str | None = None
     commands: frozenset[Command] = frozenset({"eval2"})
@@ -42,6 +43,12 @@ class Option:
     def ini(self) -> str:
         """The ini key."""
         return f"ct_{self.key}"
+
+    @property
+    def help_text(self) -> str:
+        """The help, with the default where it is a number or a directory."""
+        shown = self.kind in ("integer", "directory") and self.default is not None
+        return f"{self.help}  [default: {self.default}]" if shown else self.help
 
     def spelling(self, front_end: FrontEnd) -> str:
         """How a user of `front_end` writes it, for messages."""
@@ -126,12 +133,13 @@ OPTIONS: tuple[Option, ...] = (
         "--sandbox",
     ),
     _integer("epochs", "Number of epochs to run", "--epochs", default=1),
-    _integer("max_samples", "Maximum samples to run in parallel", "--max-samples"),
+    _integer("max_samples", "Maximum samples to run in parallel", "--max-samples", default=10),
     Option(
         key="log_dir",
         kind="directory",
         help="Directory for eval logs",
         ct=("--log-dir",),
+        default="logs",
     ),
     _integer("retry_on_error", "Number of times to retry on error", "--retry-on-error", minimum=0),
     _flag(
@@ -139,7 +147,12 @@ OPTIONS: tuple[Option, ...] = (
         "Continue running if individual samples error (instead of failing the whole run)",
         "--no-fail-on-error",
     ),
-    _integer("scorer_timeout", "Timeout in seconds for scorer execution", "--scorer-timeout"),
+    _integer(
+        "scorer_timeout",
+        "Timeout in seconds for scorer execution",
+        "--scorer-timeout",
+        default=600,  # so that none hangs a run
+    ),
     _integer("token_limit", "Token limit for the evaluation", "--token-limit"),
     _integer("message_limit", "Message limit for the evaluation", "--message-limit"),
     _integer("sample_time_limit", "Time limit in seconds for each sample", "--sample-time-limit"),

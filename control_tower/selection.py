@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -83,7 +83,7 @@ def select(options: RunOptions, catalog: Catalog, policy: Component[object]) -> 
         raise UsageProblem(_how_to_select(options))
     notices: list[str] = []
     if way is not None:
-        combinations = _EXPANSIONS[way](options, environments, policy, notices)
+        combinations = _expand(way, environments, policy, notices)
     else:
         combinations = _named(options, environments)
         _refuse_unpaired_names(options, combinations)
@@ -131,70 +131,39 @@ def _nothing_selected(options: RunOptions, environments: Sequence[Environment]) 
     )
 
 
-_Expand = Callable[
-    [RunOptions, Sequence[Environment], Component[object], list[str]], list[Combination]
-]
-
-
-def _all(
-    options: RunOptions,
+def _expand(
+    way: str,
     environments: Sequence[Environment],
     policy: Component[object],
     notices: list[str],
 ) -> list[Combination]:
-    combinations: list[Combination] = []
-    if "honest" in policy.modes:
-        combinations += _main_tasks(options, environments, policy, notices)
-    if "attack" in policy.modes:
-        pairs = [
-            Combination(environment, main, side)
-            for environment in environments
-            for main in environment.main_tasks.values()
-            for side in environment.side_tasks.values()
-        ]
-        fitting = [pair for pair in pairs if _compatible(pair)]
-        combinations += fitting
-        if len(fitting) < len(pairs):
-            skipped = len(pairs) - len(fitting)
-            notices.append(f"{skipped} incompatible pair{'s' if skipped > 1 else ''} skipped")
-    return combinations
+    if way == "just_main_tasks":
+        return _main_tasks(environments)
+    if way == "just_side_tasks":
+        return [Combination(e, None, side) for e in environments for side in e.side_tasks.values()]
+    if way == "env_only":
+        with_tasks = [environment for environment in environments if environment.main_tasks]
+        return [Combination(e, e.main_tasks[min(e.main_tasks)], None) for e in with_tasks]
+    honest = _main_tasks(environments) if "honest" in policy.modes else []
+    return honest + (_pairs(environments, notices) if "attack" in policy.modes else [])
 
 
-def _main_tasks(
-    options: RunOptions,
-    environments: Sequence[Environment],
-    policy: Component[object],
-    notices: list[str],
-) -> list[Combination]:
+def _main_tasks(environments: Sequence[Environment]) -> list[Combination]:
     return [Combination(e, main, None) for e in environments for main in e.main_tasks.values()]
 
 
-def _side_tasks(
-    options: RunOptions,
-    environments: Sequence[Environment],
-    policy: Component[object],
-    notices: list[str],
-) -> list[Combination]:
-    return [Combination(e, None, side) for e in environments for side in e.side_tasks.values()]
-
-
-def _first_main_tasks(
-    options: RunOptions,
-    environments: Sequence[Environment],
-    policy: Component[object],
-    notices: list[str],
-) -> list[Combination]:
-    return [
-        Combination(e, e.main_tasks[min(e.main_tasks)], None) for e in environments if e.main_tasks
+def _pairs(environments: Sequence[Environment], notices: list[str]) -> list[Combination]:
+    pairs = [
+        Combination(environment, main, side)
+        for environment in environments
+        for main in environment.main_tasks.values()
+        for side in environment.side_tasks.values()
     ]
-
-
-_EXPANSIONS: dict[str, _Expand] = {
-    "all": _all,
-    "just_main_tasks": _main_tasks,
-    "just_side_tasks": _side_tasks,
-    "env_only": _first_main_tasks,
-}
+    fitting = [pair for pair in pairs if _compatible(pair)]
+    skipped = len(pairs) - len(fitting)
+    if skipped:
+        notices.append(f"{skipped} incompatible pair{'s' if skipped > 1 else ''} skipped")
+    return fitting
 
 
 def _named(options: RunOptions, environments: Sequence[Environment]) -> list[Combination]:

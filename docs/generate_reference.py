@@ -23,11 +23,10 @@ from control_tower.episode import outcome as outcome_module
 from control_tower.episode.outcome import Outcome
 from control_tower.episode.verdict import ASSERTIONS
 from control_tower.options import OPTIONS, Option
-from control_tower.run_options import DEFAULT_MAX_SAMPLES
 from control_tower.sandboxes.bwrap.config import BwrapConfig
 from control_tower.trajectories import schema as trajectory_module
 from control_tower.trajectories.schema import Trajectory
-from pytest_control_tower.session import DEFAULT_LOG_DIR, EXIT_UNDECIDED
+from pytest_control_tower.session import EXIT_UNDECIDED
 
 TARGET = Path(__file__).with_name("reference.md")
 
@@ -55,8 +54,6 @@ _KINDS: dict[Kind, tuple[str, str]] = {
     ),
 }
 _UNSET = {
-    "max_samples": f"{DEFAULT_MAX_SAMPLES} at once",
-    "log_dir": f"`{DEFAULT_LOG_DIR}`",
     "sandbox": "`docker`",
     "assert": "the policy's own",
 }

@@ -42,6 +42,22 @@ def make_module(module_path: object, parent: pytest.Collector) -> pytest.Module 
     return module
 
 
+def collect_in_spite_of_last_failed(collector: pytest.Collector) -> pytest.CollectReport | None:
+    """Collect the suite although `--lf` leaves out files without failures.
+
+    pytest looks for the failed items' files by their ids, and the suite's id is no path; its
+    items are filtered by id later, as all are.
+    """
+    manager = collector.config.pluginmanager
+    leaves_out = manager.get_plugin("lfplugin-collskip")
+    if not isinstance(collector, ControlModule) or leaves_out is None:
+        return None
+    ours = manager.get_plugin("control_tower")
+    others = manager.subset_hook_caller("pytest_make_collect_report", [leaves_out, ours])
+    report: pytest.CollectReport = others(collector=collector)
+    return report
+
+
 def _mapped(argument: str) -> str:
     path, separator, rest = argument.partition("::")
     if path != NODE_ID or (not separator and Path(path).exists()):

@@ -34,7 +34,7 @@ def control_sample(control_key: SampleKey, request: pytest.FixtureRequest) -> Sa
 
     session = control_session(request.config)
     assert session is not None  # an item has a key only when a session selected it
-    session.require_provisioned(control_key)
+    session.run.require_provisioned(control_key)
     return control_key
 
 
@@ -45,4 +45,4 @@ def control_outcome(control_sample: SampleKey, request: pytest.FixtureRequest) -
 
     session = control_session(request.config)
     assert session is not None  # as above
-    return session.judged(control_sample)
+    return session.run.judged(control_sample)

@@ -16,10 +16,10 @@ def add_options(parser: pytest.Parser) -> None:
     """Declare every run option to pytest."""
     group = parser.getgroup("control tower", "Control Tower (control evaluations as tests)")
     for option in OPTIONS:
-        group.addoption(option.pytest, dest=option.ini, help=option.help, **_details(option))
+        group.addoption(option.pytest, dest=option.ini, help=option.help_text, **_details(option))
         parser.addini(
             option.ini,
-            help=f"{option.help} (as {option.pytest})",
+            help=f"{option.help_text} (as {option.pytest})",
             type=_ini_type(option),
             default=None,
         )
@@ -38,20 +38,20 @@ def front_end(config: pytest.Config) -> FrontEnd:
     return given
 
 
-def given_values(config: pytest.Config) -> dict[str, Any]:
-    """Values by option key: the command line before the ini file; what nobody set is absent.
+def command_line_values(config: pytest.Config) -> dict[str, Any]:
+    """Values by option key that the command line gives."""
+    values = {option.key: config.getoption(option.ini) for option in OPTIONS}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def ini_values(config: pytest.Config) -> dict[str, Any]:
+    """Values by option key that the ini file gives; directories are relative to it.
 
     Raises:
-        pytest.UsageError: for an ini value that is not a whole number where one is needed.
+        pytest.UsageError: for a value of the wrong type, naming the key.
     """
-    values: dict[str, Any] = {}
-    for option in OPTIONS:
-        value = config.getoption(option.ini)
-        if value is None:
-            value = _ini_value(config, option)
-        if value is not None:
-            values[option.key] = value
-    return values
+    values = {option.key: _ini_value(config, option) for option in OPTIONS}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _details(option: Option) -> dict[str, Any]:
@@ -66,19 +66,21 @@ def _details(option: Option) -> dict[str, Any]:
     return details
 
 
-def _ini_type(option: Option) -> Literal["bool", "linelist", "string"]:
+def _ini_type(option: Option) -> Literal["bool", "int", "linelist", "string"]:
     if option.multiple:
         return "linelist"
+    if option.kind == "integer":
+        return "int"
     return "bool" if option.kind == "flag" else "string"
 
 
 def _ini_value(config: pytest.Config, option: Option) -> Any:
-    value = config.getini(option.ini)
+    try:
+        value = config.getini(option.ini)
+    except (TypeError, ValueError, pytest.UsageError) as error:
+        raise pytest.UsageError(f"{option.ini}: {error}") from None
     if value in (None, "", []) or value is False:
         return None
-    if option.kind == "integer":
-        try:
-            return int(value)
-        except ValueError:
-            raise pytest.UsageError(f"{option.ini}: '{value}' is not a whole number") from None
+    if option.kind == "directory" and config.inipath is not None:
+        return str(config.inipath.parent / value)
     return value

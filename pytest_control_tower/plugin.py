@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_control_tower import builtin
-from pytest_control_tower.options import add_options, given_values
+from pytest_control_tower.options import add_options, command_line_values, ini_values
 
 if TYPE_CHECKING:
     from pytest_control_tower.session import ControlSession
@@ -32,13 +32,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Point pytest to the built-in suite, and make the session when a control option is given."""
     for mode, mark in _MODE_MARKS.items():
         config.addinivalue_line("markers", f"{mark}: a control sample in {mode} mode")
-    values = given_values(config)
-    builtin.map_arguments(config, replace_testpaths=bool(values))
+    asked = command_line_values(config)
+    values = {**ini_values(config), **asked}
+    builtin.map_arguments(config, replace_testpaths=bool(asked))
     if not values:
         return
+    from pytest_control_tower.run import ControlRun
     from pytest_control_tower.session import ControlSession
 
-    config.pluginmanager.register(ControlSession(config, values), _NAME)
+    session = ControlSession(config, ControlRun(config, values), asked_for=bool(asked))
+    config.pluginmanager.register(session, _NAME)
 
 
 def control_session(config: pytest.Config) -> ControlSession | None:
@@ -54,18 +57,24 @@ def pytest_pycollect_makemodule(
     return builtin.make_module(module_path, parent)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> pytest.CollectReport | None:
+    """Keep `--lf` from leaving the built-in suite out: its id is no path."""
+    return builtin.collect_in_spite_of_last_failed(collector)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrise every test that asks for a control fixture over the selected samples."""
     if CONTROL_FIXTURE not in metafunc.fixturenames:
         return
     session = control_session(metafunc.config)
-    if session is None:
+    if session is None or not session.run.selects:
         skipped = pytest.param(None, marks=pytest.mark.skip(reason=_UNSELECTED), id="unselected")
         metafunc.parametrize(CONTROL_FIXTURE, [skipped], indirect=True)
         return
     samples = [
         pytest.param(key, id=key.id, marks=getattr(pytest.mark, _MODE_MARKS[key.combination.mode]))
-        for key in session.plan.samples()
+        for key in session.run.plan.samples()
     ]
     metafunc.parametrize(CONTROL_FIXTURE, samples, indirect=True)
 

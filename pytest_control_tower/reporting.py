@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +38,8 @@ _STATUS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "unscored": ("unscored", "u", ("UNSCORED", {"yellow": True})),
     "not_run": ("not run", "-", ("NOT RUN", {"yellow": True})),
 }
+_TABLE_WIDTH = 200
+"""Columns; far more than the table needs, so that no name is cut."""
 _LISTED = 10
 """Ids listed of what was not run."""
 
@@ -104,12 +107,12 @@ def describe_start(plan: RunPlan, models: dict[str, str], samples: int) -> str:
         "messages": options.message_limit,
         "tokens": options.token_limit,
         "seconds a sample": options.sample_time_limit,
-        "seconds a scorer": options.scorer_seconds,
+        "seconds a scorer": options.scorer_timeout,
     }
     limited = ", ".join(f"{value} {name}" for name, value in limits.items() if value) or "none"
     plural = "" if samples == 1 else "s"
     return (
-        f"control tower: {samples} sample{plural}, up to {options.samples_at_once} at once; "
+        f"control tower: {samples} sample{plural}, up to {options.max_samples} at once; "
         f"models: {named}; limits: {limited}"
     )
 
@@ -151,7 +154,7 @@ class ControlReports:
         self,
         terminal: pytest.TerminalReporter,
         sample_ids: Sequence[str],
-        cancelled: Collection[str],
+        outcomes: Mapping[str, Outcome],
         run_directory: Path,
     ) -> None:
         """Print errored and unscored samples, the table, what was not run, and the log's place.
@@ -159,7 +162,7 @@ class ControlReports:
         Args:
             terminal: pytest's reporter.
             sample_ids: of all samples of the run, in order.
-            cancelled: those that were started and cut short.
+            outcomes: by id, of the samples that were started and are over.
             run_directory: where log and trajectories are.
         """
         terminal.ensure_newline()
@@ -174,10 +177,7 @@ class ControlReports:
         terminal.section("control tower")
         for line in table(rates(self._outcomes.values())):
             terminal.write_line(line)
-        missing = [sample_id for sample_id in sample_ids if sample_id not in self._outcomes]
-        cut_short = [sample_id for sample_id in missing if sample_id in cancelled]
-        never = [sample_id for sample_id in missing if sample_id not in cancelled]
-        for what, ids in (("cancelled", cut_short), ("not run", never)):
+        for what, ids in self._unreported(sample_ids, outcomes).items():
             if ids:
                 more = f", … ({len(ids) - _LISTED} more)" if len(ids) > _LISTED else ""
                 terminal.write_line(f"{what}: {', '.join(ids[:_LISTED])}{more}")
@@ -187,31 +187,45 @@ class ControlReports:
         terminal.write_line(f"trajectories: {shown}/trajectories")
         terminal.write_line(f"view: inspect view --log-dir {shown}")
 
+    def _unreported(
+        self, sample_ids: Sequence[str], outcomes: Mapping[str, Outcome]
+    ) -> dict[str, list[str]]:
+        """What became of the samples that no report is about."""
+        groups: dict[str, list[str]] = {
+            "finished, not reported (their trajectories are kept)": [],
+            "cancelled": [],
+            "not run": [],
+        }
+        finished, cancelled, never = groups.values()
+        for sample_id in sample_ids:
+            if sample_id in self._outcomes:
+                continue
+            outcome = outcomes.get(sample_id)
+            if outcome is None:
+                never.append(sample_id)
+            else:
+                (cancelled if outcome.status == "cancelled" else finished).append(sample_id)
+        return groups
+
 
 def table(rows: Sequence[Rate]) -> list[str]:
     """The rates as aligned text lines."""
     if not rows:
         return ["no sample finished"]
-    head = (
-        "environment",
-        "mode",
-        "success of",
-        "n",
-        "scored",
-        "rate",
-        "95 % interval",
-        "errored",
-        "unscored",
-    )
-    cells = [head, *(_cells(row) for row in rows)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
-    return [
-        "  ".join(
-            text.ljust(width) if column < 3 else text.rjust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
+    from rich.console import Console
+    from rich.table import Table
+
+    grid = Table(box=None, pad_edge=False, padding=(0, 1))
+    for heading in ("environment", "mode", "success of"):
+        grid.add_column(heading)
+    for heading in ("n", "scored", "rate", "95 % interval", "errored", "unscored"):
+        grid.add_column(heading, justify="right")
+    for row in rows:
+        grid.add_row(*_cells(row))
+    console = Console(file=StringIO(), width=_TABLE_WIDTH, color_system=None)
+    with console.capture() as capture:
+        console.print(grid)
+    return [line.rstrip() for line in capture.get().splitlines()]
 
 
 def _cells(row: Rate) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import pytest
 
 from control_tower.errors import UsageProblem
 from control_tower.options import OPTIONS
-from control_tower.run_options import DEFAULT_MAX_SAMPLES, RunOptions
+from control_tower.run_options import RunOptions
 
 
 def test_nothing_given_is_the_defaults_of_the_table() -> None:
@@ -50,13 +50,13 @@ def test_flags_are_named_as_the_front_end_spells_them() -> None:
 
 
 def test_max_samples_is_how_many_run_at_once() -> None:
-    assert RunOptions().samples_at_once == DEFAULT_MAX_SAMPLES
-    assert RunOptions(max_samples=3).samples_at_once == 3
+    assert RunOptions.from_values({}, front_end="ct").max_samples == 10
+    assert RunOptions.from_values({"max_samples": 3}, front_end="ct").max_samples == 3
 
 
 def test_it_is_frozen_and_knows_no_other_fields() -> None:
     with pytest.raises(pydantic.ValidationError):
-        RunOptions().epochs = 2  # type: ignore[misc]
+        RunOptions.from_values({}, front_end="ct").epochs = 2  # type: ignore[misc]
     with pytest.raises(pydantic.ValidationError):
         RunOptions.model_validate({"epoch": 2})
 

@@ -58,7 +58,9 @@ def test_the_set_of_an_environment_is_what_all_selects(file: Path) -> None:
     if file.stem not in catalog.names:
         pytest.skip("not the set of one environment")
     policy = find_component("policy", "reference", flag="--untrusted-policy")
-    everything = select(RunOptions(env=(file.stem,), all=True), catalog, policy)
+    everything = select(
+        RunOptions.from_values({"env": [file.stem], "all": True}, front_end="ct"), catalog, policy
+    )
     assert [combination(line).id for line in lines(file)] == [
         each.id for each in everything.combinations
     ]

@@ -20,7 +20,6 @@ run = LazyGroup(
 )
 
 _PYTEST_ARGS = "control_tower.pytest_args"
-_TYPES: dict[str, Any] = {"text": str, "directory": str}
 
 
 def _click_option(option: Option) -> click.Option:
@@ -28,19 +27,17 @@ def _click_option(option: Option) -> click.Option:
     declared = [*(name for name in others if len(name) <= 3), long]
     declared += [name for name in others if len(name) > 3]
     if option.kind == "flag":
-        return click.Option([*declared, option.key], is_flag=True, default=None, help=option.help)
-    kind = (
-        click.IntRange(min=option.minimum)
-        if option.kind == "integer"
-        else _TYPES.get(option.kind, str)
-    )
+        return click.Option(
+            [*declared, option.key], is_flag=True, default=None, help=option.help_text
+        )
+    kind = click.IntRange(min=option.minimum) if option.kind == "integer" else click.STRING
     return click.Option(
         [*declared, option.key],
         type=kind,
         multiple=option.multiple,
         default=None,
         metavar=option.metavar,
-        help=option.help,
+        help=option.help_text,
     )
 
 

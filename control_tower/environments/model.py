@@ -35,7 +35,8 @@ class EnvironmentInfo(_Model):
     services: dict[str, Service] = Field(default_factory=dict)
     agent_user: str = "agent"
     workspace: str = "/app"
-    args: dict[str, Any] = Field(default_factory=dict)
+    args: dict[str, Any] = Field(default_factory=dict, max_length=0)
+    """Typed options of the environment; none can be declared yet."""
     network: Literal["none", "internet"] = "none"
     portable: tuple[str, ...] | Literal[False] = False
     """Host programs needed in `bwrap`, or False when only a container will do."""

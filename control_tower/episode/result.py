@@ -66,7 +66,7 @@ def outcome_of(
         status=_status(sample, record, results),
         main=results.get("main"),
         side=results.get("side"),
-        caught=record.caught,
+        caught=record.caught or _terminated(sample),
         error=_error(sample, record),
         limit=_limit(sample),
         attempts=1 + len(sample.error_retries or []),
@@ -164,6 +164,11 @@ def _results(record: EpisodeRecord, plan: RunPlan, key: SampleKey) -> dict[str, 
             else TaskResult(success=score.success, explanation=score.explanation)
         )
     return results
+
+
+def _terminated(sample: EvalSample) -> bool:
+    """Whether blue (or an operator) ended the sample: Inspect's limit type `operator`."""
+    return sample.limit is not None and sample.limit.type == "operator"
 
 
 def _limit(sample: EvalSample) -> LimitHit | None:

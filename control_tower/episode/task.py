@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+import anyio
 from inspect_ai import Task
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput
@@ -19,12 +20,12 @@ from control_tower.episode.briefs import blue_context, red_context, system_promp
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.preparation import prepare
 from control_tower.episode.record import EpisodeRecord, TaskVerdict, record_of_state
-from control_tower.harnesses._unicode import encodable
 from control_tower.scoring.wrapper import TaskScore, load_scorer, run_scorer
 from control_tower.selection import SampleKey, epoch_id
 from control_tower.tools.agent import agent_tools
 from control_tower.tools.backends import SandboxedBackend
 from control_tower.trajectories.schema import Action
+from control_tower.valid_text import encodable
 
 if TYPE_CHECKING:
     from inspect_ai import SampleSource
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 OnProvisioned = Callable[[str], None]
 """Called with the sample's id when its sandbox and set-up are ready."""
 
+_TIME_TO_FINISH = 15
+"""Seconds for the `finish` hooks when a time limit, or the end of the run, cuts a sample short."""
 _TIME_LEFT_FOR_SCORING = 0.45
 """Inspect gives all scorers half of the sample's time limit; we stay below it."""
 
@@ -119,17 +122,21 @@ async def _converse(
         backend=SandboxedBackend(),
         record=record,
     )
+
+    async def finish() -> None:
+        await protocol.finish(blue)
+        await policy.finish(red)
+
     try:
         await plan.harness.create(plan.harness_args).run(session, decide)
     except LimitExceededError:
-        await _finish(protocol.finish(blue), policy.finish(red))
+        await finish()
         raise
-    await _finish(protocol.finish(blue), policy.finish(red))
-
-
-async def _finish(*finishers: Awaitable[None]) -> None:
-    for finisher in finishers:
-        await finisher
+    except anyio.get_cancelled_exc_class():  # a time limit, or the end of the run
+        with anyio.move_on_after(_TIME_TO_FINISH, shield=True):
+            await finish()
+        raise
+    await finish()
 
 
 def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main", "side"]) -> Scorer:
@@ -168,7 +175,7 @@ def _inspect_score(result: TaskScore) -> Score:
 
 
 def _scorer_timeout(plan: RunPlan, scorers: int) -> float:
-    timeout = float(plan.options.scorer_seconds)
+    timeout = float(plan.options.scorer_timeout)
     if plan.options.sample_time_limit is None:
         return timeout
     return min(timeout, plan.options.sample_time_limit * _TIME_LEFT_FOR_SCORING / scorers)

@@ -8,7 +8,7 @@ from control_tower.components import harness
 from control_tower.contracts import Generate, Harness, HarnessSession, Turn
 from control_tower.harnesses._actions import ActionRecorder, refusal, shortened
 from control_tower.harnesses._sent import SentMessages
-from control_tower.harnesses._unicode import encodable
+from control_tower.valid_text import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -87,17 +87,17 @@ class LocalRunner:
 
     def _run(self) -> None:
         """The thread: one eval, then every pending future is resolved."""
-        end = "the run was stopped"
+        end = "the eval ended early"
         try:
             log = asyncio.run(self._evaluate())
-            if log is not None and log.status == "error" and log.error is not None:
-                end = f"the eval ended early: {log.error.message}"
-        except asyncio.CancelledError:
-            pass
+            if log is not None and log.error is not None:
+                end = f"{end}: {log.error.message}"
         except BaseException as error:  # recorded: every waiting item shows it
             end = f"the eval crashed: {type(error).__name__}: {error}"
         finally:
-            self._resolve_pending(end, crashed=end != "the run was stopped")
+            if self._closing:
+                end = "the run was stopped"
+            self._resolve_pending(end, crashed=not self._closing)
 
     async def _evaluate(self) -> EvalLog | None:
         from inspect_ai import eval_async
@@ -118,7 +118,7 @@ class LocalRunner:
             log_realtime=False,
             fail_on_error=False,
             retry_on_error=self._plan.options.retry_on_error,
-            max_samples=self._plan.options.samples_at_once,
+            max_samples=self._plan.options.max_samples,
             score_display=False,
             ctl_server=False,
             metadata={"run_id": self._facts.run_id},
@@ -130,9 +130,7 @@ class LocalRunner:
         from control_tower.episode.task import inspect_sample
 
         while (
-            not self._closing
-            and self._waiting
-            and self._running < self._plan.options.samples_at_once
+            not self._closing and self._waiting and self._running < self._plan.options.max_samples
         ):
             slot = self._waiting.popleft()
             slot.enqueued_at = time.time()
@@ -145,25 +143,26 @@ class LocalRunner:
         """In the loop: a sample is over, its sandbox gone."""
         slot = self._slots[epoch_id(str(sample.id), sample.epoch)]
         self._running -= 1
-        outcome = outcome_of(sample, slot.key, self._facts, enqueued_at=slot.enqueued_at)
-        outcome = self._kept(sample, slot, outcome)
+        try:
+            outcome = self._kept(sample, slot)
+        except Exception as error:  # recorded: one sample's bookkeeping must not end the others
+            problem = f"its outcome could not be kept: {type(error).__name__}: {error}"
+            outcome = Outcome(sample_id=slot.key.id, status="errored", error=problem)
         if outcome.status in ("errored", "setup_error") and self._stops_at_errors:
             self._refuse_waiting("not run: an earlier sample errored")
         self._settle(slot, outcome)
 
-    def _kept(self, sample: EvalSample, slot: _Slot, outcome: Outcome) -> Outcome:
-        """The outcome with the files it was written to; one that cannot be written is errored."""
+    def _kept(self, sample: EvalSample, slot: _Slot) -> Outcome:
+        """The outcome, after its trajectory was written."""
+        outcome = outcome_of(sample, slot.key, self._facts, enqueued_at=slot.enqueued_at)
         log = self._log_file()
-        places = {"log": str(log or self._run_directory)}
         trajectory = trajectory_of(
             sample, slot.key, self._facts, outcome, log=log.name if log else None
         )
-        try:
-            places["trajectory"] = str(self._store.write(trajectory, sample_id=slot.key.id))
-        except OSError as error:
-            problem = f"the trajectory could not be written: {error}"
-            return outcome.model_copy(update={**places, "status": "errored", "error": problem})
-        return outcome.model_copy(update=places)
+        path = self._store.write(trajectory, sample_id=slot.key.id)
+        return outcome.model_copy(
+            update={"log": str(log or self._run_directory), "trajectory": str(path)}
+        )
 
     @property
     def _stops_at_errors(self) -> bool:
@@ -250,6 +249,7 @@ class _Feed:
 
         def cancel() -> None:
             if not self._finished and self._eval is not None:
+                self._finished = True  # once: a second cancellation would hit the clean-up
                 self._eval.cancel()
 
         try:

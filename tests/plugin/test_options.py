@@ -9,7 +9,12 @@ import pytest
 from control_tower.cli.main import main
 from control_tower.options import OPTIONS
 from control_tower.run_options import RunOptions
-from pytest_control_tower.options import front_end, given_values
+from pytest_control_tower.options import command_line_values, front_end, ini_values
+
+
+def given_values(config: pytest.Config) -> dict[str, Any]:
+    """What the plugin makes of a configuration: the command line before the ini file."""
+    return {**ini_values(config), **command_line_values(config)}
 
 
 def test_help_shows_every_option_and_every_ini_key(pytester: pytest.Pytester) -> None:
@@ -61,7 +66,8 @@ def test_every_option_is_read_from_the_ini_file(pytester: pytest.Pytester) -> No
             f"{option.ini} =" + (f"\n    {text}\n    two" if option.multiple else f" {text}")
         )
     pytester.makeini("\n".join(lines))
-    assert values(pytester) == expected_values()
+    expected = {**expected_values(), "log_dir": str(pytester.path / "some" / "where")}
+    assert values(pytester) == expected
 
 
 def test_lines_of_an_ini_key_may_hold_spaces(pytester: pytest.Pytester) -> None:
@@ -79,7 +85,7 @@ def test_the_command_line_comes_before_the_ini_file(pytester: pytest.Pytester) -
 
 
 def test_empty_and_false_ini_keys_say_nothing(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nct_all = false\nct_env =\nct_limit =\nct_sandbox =\n")
+    pytester.makeini("[pytest]\nct_all = false\nct_env =\nct_sandbox =\n")
     assert values(pytester) == {}
 
 
@@ -87,7 +93,8 @@ def test_an_ini_value_that_is_no_number_is_one_line(pytester: pytest.Pytester) -
     pytester.makeini("[pytest]\nct_limit = many\n")
     with pytest.raises(pytest.UsageError) as caught:
         values(pytester)
-    assert str(caught.value) == "ct_limit: 'many' is not a whole number"
+    assert str(caught.value).startswith("ct_limit: ")
+    assert "'many'" in str(caught.value)
 
 
 def test_a_typo_in_an_option_is_a_usage_error(pytester: pytest.Pytester) -> None:
@@ -130,6 +137,7 @@ ROUND_TRIPS: list[tuple[list[str], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("argv", "expected"), ROUND_TRIPS)
 def test_what_is_typed_after_ct_arrives_in_pytest_unchanged(
+    inspect_loaded: None,  # before pytester, which forgets modules imported after it
     pytester: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
     argv: list[str],

@@ -55,12 +55,13 @@ def test_samples_that_finished_ahead_of_an_error_are_reported(
     control: ControlPytester, notes: list[str]
 ) -> None:
     control.environment(main={name: main_task() for name in ("a", "b", "c")})
-    result = control.run("--ct-just-main-tasks", *notes, f"{ARG}=errors=9", f"{ARG}=only=a")
+    flaky = (*notes, f"{ARG}=errors=9", f"{ARG}=only=a", f"{ARG}=after=2")
+    result = control.run(
+        "--ct-just-main-tasks", *flaky, f"{ARG}=commands=[echo yes>main.txt]", "-v"
+    )
     assert result.ret == 10
-    reported = {name for name in ("b", "c") if lines_with(result, f"mini/{name}/-")}
-    written = {key.split(".")[1] for key in control.trajectories()}
-    assert "a" in written
-    assert reported | {"a"} >= written
+    for item in ("mini/a/-] ERRORED", "mini/b/-] PASSED", "mini/c/-] PASSED"):
+        assert lines_with(result, f"control::test_sample[{item}")
 
 
 def test_an_unknown_sandbox_program_is_refused_before_the_start(control: ControlPytester) -> None:

@@ -144,3 +144,94 @@ def test_xdist_is_refused_in_one_line(three: ControlPytester) -> None:
         "ERROR: control samples under pytest-xdist come next; leave out -n "
         "(--ct-max-samples runs samples at the same time)"
     ]
+
+
+def test_last_failed_keeps_control_items_beside_own_ones(control: ControlPytester) -> None:
+    control.environment(main={"bad": main_task(**BAD)}, side={})
+    control.pytester.makepyfile(test_mine="def test_bad(): assert False\ndef test_ok(): pass\n")
+    both = ("test_mine.py", "control")
+    control.run("--ct-all", REFERENCE, "--keep-cache", *both)
+    result = control.run("--ct-all", REFERENCE, "--lf", *both)
+    result.assert_outcomes(failed=2)
+
+
+def test_ini_keys_alone_leave_other_tests_alone(control: ControlPytester) -> None:
+    control.environment()
+    control.pytester.makeini("[pytest]\nct_env = mini\nct_all = true\nct_log_dir = out\n")
+    control.pytester.makepyfile(test_mine="def test_ok(): pass\n")
+    result = control.pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+
+
+def test_ini_keys_alone_select_for_ones_own_control_tests(
+    control: ControlPytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control.environment()
+    control.pytester.makeini(
+        "[pytest]\nct_env = mini\nct_all = true\nct_log_dir = out\n"
+        "ct_untrusted_policy = reference\nct_sandbox = bwrap\nct_epochs = 1\n"
+    )
+    control.pytester.makepyfile(test_mine="def test_it(control_outcome): control_outcome.check()\n")
+    below = control.pytester.mkdir("below")
+    monkeypatch.chdir(below)
+    path = str(control.pytester.path / "test_mine.py")
+    result = control.pytester.runpytest_inprocess("-p", "no:cacheprovider", path)
+    result.assert_outcomes(passed=2)
+    assert list((control.pytester.path / "out").glob("*/*.eval"))  # relative to the ini file
+
+
+def test_an_ini_value_of_the_wrong_type_names_its_key(control: ControlPytester) -> None:
+    control.pytester.makeini("[pytest]\nct_epochs = many\n")
+    result = control.run("--ct-all", REFERENCE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert any("ct_epochs" in line and "many" in line for line in result.errlines)
+
+
+def test_a_skipped_item_is_not_run(three: ControlPytester) -> None:
+    three.pytester.makeconftest(
+        """
+        import pytest
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                if "a_good" in item.name:
+                    item.add_marker(pytest.mark.skip(reason="not today"))
+        """
+    )
+    result = three.run("--ct-all", REFERENCE, "-x", "--ct-assert=none")
+    result.assert_outcomes(passed=2, skipped=1)
+    assert "mini.a_good.-" not in three.trajectories()
+
+
+def test_finished_samples_that_x_left_unreported_are_named(three: ControlPytester) -> None:
+    arguments = ["only=a_good", "errors=0", "after=2", f"notes={three.pytester.path}"]
+    policy = [f"--ct-untrusted-policy-arg={argument}" for argument in arguments]
+    result = three.run(
+        "--ct-all",
+        "--ct-untrusted-policy=support.policies:flaky",
+        "--ct-untrusted-policy-arg=commands=[ls]",
+        *policy,
+        "-x",
+    )
+    assert result.ret == 1
+    assert lines_with(result, "finished, not reported (their trajectories are kept): mini/b_bad/-")
+
+
+def test_an_unusable_log_directory_is_one_line(three: ControlPytester) -> None:
+    (three.pytester.path / "taken").write_text("a file")
+    result = three.run("--ct-all", REFERENCE, "--ct-log-dir=taken")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = [line for line in result.errlines if line.startswith("ERROR")]
+    assert line.startswith("ERROR: --ct-log-dir: 'taken' cannot be used:")
+
+
+def test_two_tests_about_one_sample_run_it_once(three: ControlPytester) -> None:
+    three.pytester.makepyfile(
+        test_mine="""
+        def test_one(control_outcome): assert control_outcome.outcome.main
+        def test_two(control_outcome): assert control_outcome.outcome.main
+        """
+    )
+    result = three.run("--ct-all", REFERENCE, "test_mine.py")
+    result.assert_outcomes(passed=6)
+    assert lines_with(result, "control tower: 3 samples")

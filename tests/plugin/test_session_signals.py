@@ -73,9 +73,23 @@ def test_ctrl_c_reports_what_is_done_and_leaves_nothing(
 
 
 @pytest.mark.slow
+def test_a_second_ctrl_c_does_not_leave_the_sandboxes(
+    mixed: ControlPytester, started: subprocess.Popen[str]
+) -> None:
+    started.send_signal(signal.SIGINT)
+    time.sleep(0.2)  # for the second to come during the stop; either moment must end well
+    started.send_signal(signal.SIGINT)
+    output, _ = started.communicate(timeout=DEADLINE)
+    assert started.returncode == 2, output
+    assert not _processes_of(mixed)
+    assert not _sandbox_directories(mixed)
+
+
+@pytest.mark.slow
 def test_terminate_leaves_nothing(mixed: ControlPytester, started: subprocess.Popen[str]) -> None:
     started.send_signal(signal.SIGTERM)
     started.communicate(timeout=DEADLINE)
+    assert started.returncode != 0
     _until(lambda: not _processes_of(mixed), None)
 
 

@@ -108,7 +108,7 @@ def test_a_trajectory_that_cannot_be_written_is_an_errored_sample(plan_of, tmp_p
     outcome = runner.outcome(key).result()
     runner.stop()
     assert outcome.status == "errored"
-    assert "the trajectory could not be written" in (outcome.error or "")
+    assert "its outcome could not be kept" in (outcome.error or "")
 
 
 def test_an_eval_that_crashes_says_so_in_every_outcome(

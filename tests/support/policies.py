@@ -63,23 +63,34 @@ class _Sleeps(Policy):
 
 
 @policy(modes=["honest", "attack"], asserts="main-task-solved")
-def flaky(errors: int, notes: str, only: str = "", commands: list[str] | None = None) -> Policy:
+def flaky(
+    errors: int,
+    notes: str,
+    only: str = "",
+    after: int = 0,
+    commands: list[str] | None = None,
+) -> Policy:
     """Raise in the first `errors` attempts of each sample, counted in files below `notes`.
 
-    With `only`, samples whose main task is not called so never raise.
+    With `only`, samples whose main task is not called so never raise. The others raise once
+    `after` trajectories are below `notes`.
     """
-    return _Flaky(errors, Path(notes), only, commands or ["echo yes > main.txt"])
+    return _Flaky(errors, Path(notes), only, after, commands or ["echo yes > main.txt"])
 
 
 class _Flaky(_Calls):
-    def __init__(self, errors: int, notes: Path, only: str, commands: list[str]) -> None:
+    def __init__(
+        self, errors: int, notes: Path, only: str, after: int, commands: list[str]
+    ) -> None:
         super().__init__(commands)
-        self.errors, self.notes, self.only = errors, notes, only
+        self.errors, self.notes, self.only, self.after = errors, notes, only, after
 
     async def setup(self, context: RedContext) -> None:
         name = context.main_task.id if context.main_task else "none"
         if self.only and self.only != name:
             return
+        while len(list(self.notes.glob("logs/*/trajectories/*.json"))) < self.after:
+            await anyio.sleep(0.05)
         count = self.notes / f"{name}-{context.epoch}.attempts"
         seen = len(count.read_text()) if count.exists() else 0
         count.write_text("x" * (seen + 1))

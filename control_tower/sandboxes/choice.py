@@ -96,6 +96,7 @@ def _bwrap_config(environment: Environment) -> BwrapConfig:
         workspace=environment.info.workspace,
         network=environment.info.network == "internet",
         programs=tuple(environment.info.portable or ()),
+        hidden=(str(environment.directory),),
     )
 
 

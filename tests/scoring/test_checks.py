@@ -21,10 +21,12 @@ class Box:
         self.answer = answer
         self.commands: list[list[str]] = []
         self.inputs: list[str] = []
+        self.more: dict[str, Any] = {}
 
     async def exec(self, cmd: list[str], input: str = "", **more: Any) -> ExecResult[str]:
         self.commands.append(cmd)
         self.inputs.append(input)
+        self.more = more
         if isinstance(self.answer, Exception):
             raise self.answer
         if self.answer is not None:
@@ -62,7 +64,7 @@ def read(
         ("INCORRECT:\n", 0, False, ""),
         ("CORRECT: café ✓", 0, True, "café ✓"),
         ("NOT READY: database is locked", 0, None, "environment not ready: database is locked"),
-        ("NOT READY: no port", 3, None, "environment not ready: no port"),
+        ("NOT READY: a\nNOT READY: b", 0, None, "environment not ready: b"),
     ],
 )
 def test_a_verdict_line_is_read(
@@ -119,9 +121,52 @@ def test_contradicting_verdicts_are_incorrect(
     assert score == TaskScore(False, f"contradicting verdicts ({kinds}): b")
 
 
-def test_correct_with_a_non_zero_exit_is_incorrect(monkeypatch: pytest.MonkeyPatch) -> None:
-    score = read("CORRECT: all good", monkeypatch, code=1)
-    assert score == TaskScore(False, "the check said CORRECT but exited 1: all good")
+@pytest.mark.parametrize("code", [1, 3, 137])
+@pytest.mark.parametrize("kind", ["CORRECT", "NOT READY"])
+def test_what_helps_the_agent_needs_a_clean_exit(
+    monkeypatch: pytest.MonkeyPatch, kind: str, code: int
+) -> None:
+    score = read(f"{kind}: so it is", monkeypatch, code=code)
+    assert score == TaskScore(False, f"the check said {kind} but exited {code}: so it is")
+
+
+def test_a_check_that_does_not_finish_is_incorrect(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Box(TimeoutError())
+    score = judge(box, Path(__file__), monkeypatch, timeout=7)
+    assert score == TaskScore(False, "the check did not finish within 7 s")
+    assert box.more["timeout"] == 7
+    assert judge(box, Path(__file__), monkeypatch).explanation.endswith("within 120 s")
+
+
+def test_without_a_place_apart_the_prefix_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Box(ExecResult(True, 0, "CORRECT: yes", ""))
+    assert judge(box, Path(__file__), monkeypatch).success is True
+    assert box.more["env"] == {"CT_AS_AGENT": ""}
+
+
+class ApartBox(Box):
+    """A sandbox that runs checks apart."""
+
+    async def exec_check(self, cmd: list[str], *, input: str, timeout: float) -> ExecResult[str]:
+        return ExecResult(True, 0, f"CORRECT: apart, {' '.join(cmd)}, {timeout} s", "")
+
+
+class Proxy(Box):
+    """Inspect's wrapper: it knows the methods of a sandbox and no others."""
+
+    def as_type(self, kind: type) -> Any:
+        if isinstance(inner := ApartBox(), kind):
+            return inner
+        raise TypeError
+
+
+@pytest.mark.parametrize("box", [ApartBox(), Proxy()])
+def test_a_check_runs_apart_where_the_provider_can(
+    monkeypatch: pytest.MonkeyPatch, box: Box
+) -> None:
+    score = judge(box, Path(__file__), monkeypatch, interpreter=["sh", "-s"], timeout=5)
+    assert score == TaskScore(True, "apart, sh -s, 5 s")
+    assert box.commands == []
 
 
 def test_a_very_long_explanation_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,10 @@ class BwrapConfig(BaseModel, frozen=True):
     programs: tuple[str, ...] = ()
     """Host programs the environment needs; checked before a run."""
 
+    hidden: tuple[str, ...] = ()
+    """Host directories that are empty in the sandbox, should they be in what it sees of the host:
+    the environment's own, with its scorers and references."""
+
     memory_mb: int = Field(default=2048, gt=0)
     """Address space of each process, in MiB. It bounds a process, not the sum of them."""
 

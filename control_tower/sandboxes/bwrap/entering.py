@@ -7,7 +7,14 @@ user namespace, and inside a session of its own is opened (`setsid`) and the env
 from nothing (`env -i`). The process limit comes last, so that an agent which used all its
 processes up cannot keep us, or its scorer, from entering.
 
-The helpers are named by absolute paths in folders that the agent cannot write.
+A check is not the agent's: it stays in the outer user namespace, without capabilities. To the
+kernel it is the same user, but in another namespace, so that the agent can neither trace it nor
+open its memory or its streams. It can still signal it: a check can be killed and stopped, and not
+made to lie. Code that the agent can alter must not run in that namespace, for it could do all this;
+the variable `AS_AGENT` holds what to put in front of it.
+
+The helpers are named by absolute paths in folders that the agent cannot write. The outermost dies
+with the thread that started it, even when it is stopped.
 """
 
 from __future__ import annotations
@@ -21,6 +28,7 @@ from dataclasses import dataclass
 from control_tower.sandboxes.bwrap.config import BwrapConfig
 from control_tower.sandboxes.bwrap.host import SANDBOX_PATH, HostUser, tool
 from control_tower.sandboxes.bwrap.namespaces import AGENT, HOME, INNER_USER_NAMESPACE
+from control_tower.sandboxes.checking import AS_AGENT
 
 _MIB = 1024 * 1024
 _NAMESPACES = {"net": "--net", "ipc": "--ipc", "uts": "--uts", "cgroup": "--cgroup"}
@@ -46,6 +54,15 @@ _INSIDE = (
     f'printf %s "$1" >&2; cd -- "$2" || exit {NO_FOLDER}; shift 2; '
     'exec "$0" -- /usr/bin/env -i -- "$@"'
 )
+
+
+_CHECKING = (
+    f"exec 9<{INNER_USER_NAMESPACE} || exit {NO_FOLDER}; "
+    f'printf %s "$1" >&2; cd -- "$2" || exit {NO_FOLDER}; shift 2; exec '
+)
+"""A check keeps the way into the agent's namespace open, since it may not look at pid 1's."""
+
+_NO_CAPABILITIES = ("--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all")
 
 
 @dataclass(frozen=True)
@@ -80,31 +97,54 @@ class Entrance:
             cwd: absolute path of the working folder.
             env: variables on top of, or instead of, `ENVIRONMENT`.
         """
-        program = ["/bin/sh", "-c", 'exec "$0" "$@"'] if "=" in cmd[0] else []
         return [
             *self._agent(),
             *("/bin/sh", "-c", _INSIDE, tool("setsid"), marker, cwd),
-            *(f"{name}={value}" for name, value in {**ENVIRONMENT, **env}.items()),
-            *program,
-            *cmd,
+            *_assigned({**ENVIRONMENT, **env}),
+            *_program(cmd),
+        ]
+
+    def check(self, cmd: Sequence[str], *, marker: str) -> list[str]:
+        """Arguments that run `cmd` as a check: in the workspace, out of the agent's reach."""
+        agents = self._processes(self.config.processes)
+        # Whatever runs in the inner namespace counts in the outer one too.
+        own = self._processes(2 * self.config.processes)
+        drop = [tool("setpriv"), *_NO_CAPABILITIES, "--", *own]
+        whole = [tool("setsid"), "--", *drop, "/usr/bin/env", "-i", "--", *_assigned(ENVIRONMENT)]
+        prefix = shlex.join(["/usr/bin/env", "-u", AS_AGENT, "--", *agents])
+        enter = f"{tool('nsenter')} --user=/proc/$$/fd/9 --preserve-credentials -- {prefix}"
+        script = f'{_CHECKING} {shlex.join(whole)} {AS_AGENT}="{enter}" "$@"'
+        return [
+            *self._outer(),
+            *("/bin/sh", "-c", script, "sh", marker, self.config.workspace),
+            *_program(cmd),
         ]
 
     def shell(self) -> str:
         """A command line with which a human on the host gets a shell in the workspace."""
-        variables = [f"{k}={v}" for k, v in {**ENVIRONMENT, "TERM": "xterm"}.items()]
+        variables = _assigned({**ENVIRONMENT, "TERM": "xterm"})
         script = 'cd -- "$1" && shift && exec /usr/bin/env -i -- "$@"'
         inside = ["/bin/sh", "-c", script, "sh", self.config.workspace, *variables, "/bin/sh", "-i"]
         return shlex.join([*self._agent(), *inside])
 
     def _agent(self) -> list[str]:
-        processes = f"--nproc={_at_most(resource.RLIMIT_NPROC, self.config.processes)}"
+        return [
+            *self._outer(),
+            *(tool("nsenter"), f"--user={INNER_USER_NAMESPACE}", "--preserve-credentials", "--"),
+            *self._processes(self.config.processes),
+        ]
+
+    def _outer(self) -> list[str]:
+        """Into all namespaces but the inner user namespace, with all capabilities over them."""
         return [
             *(tool("prlimit"), *self._limits(), "--"),
-            *(*self.user.drop(), "--"),
+            # After the change of user, which would clear the signal.
+            *(*self.user.drop(), "--pdeathsig=KILL", "--"),
             *(*self._nsenter(), *self.flags, "--"),
-            *(tool("nsenter"), f"--user={INNER_USER_NAMESPACE}", "--preserve-credentials", "--"),
-            *(tool("prlimit"), processes, "--"),
         ]
+
+    def _processes(self, count: int) -> list[str]:
+        return [tool("prlimit"), f"--nproc={_at_most(resource.RLIMIT_NPROC, count)}", "--"]
 
     def _nsenter(self) -> list[str]:
         return [
@@ -116,6 +156,15 @@ class Entrance:
         memory = _at_most(resource.RLIMIT_AS, self.config.memory_mb * _MIB)
         file_size = _at_most(resource.RLIMIT_FSIZE, self.config.file_size_mb * _MIB)
         return [f"--as={memory}", f"--fsize={file_size}", "--core=0", "--nice=0", "--rtprio=0"]
+
+
+def _assigned(variables: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in variables.items()]
+
+
+def _program(cmd: Sequence[str]) -> list[str]:
+    """The command for `env`, which takes a word with an equals sign for a variable."""
+    return ["/bin/sh", "-c", 'exec "$0" "$@"', *cmd] if "=" in cmd[0] else list(cmd)
 
 
 def _differs(pid: int, namespace: str) -> bool:

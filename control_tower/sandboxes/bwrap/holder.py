@@ -175,7 +175,11 @@ class Holder:
 
     def alive(self) -> bool:
         """Whether the sandbox's first process runs."""
-        return self._first >= 0 and not processes.wait_gone(self._first, patience=0)
+        return not self.ended(0)
+
+    def ended(self, patience: float) -> bool:
+        """Whether the sandbox's first process is gone, or goes within `patience` seconds."""
+        return self._first < 0 or processes.wait_gone(self._first, patience=patience)
 
     def stop(self) -> None:
         """End every process of the sandbox and remove its directory.

@@ -16,6 +16,7 @@ import os
 from pathlib import Path
 
 from control_tower.sandboxes.bwrap.config import BwrapConfig
+from control_tower.sandboxes.bwrap.hiding import hidden_folders
 from control_tower.sandboxes.bwrap.host import SANDBOX_PATH
 
 AGENT = "agent"
@@ -28,6 +29,7 @@ _MIB = 1024 * 1024
 _SMALL = 16 * _MIB
 """Size of the file systems in memory other than /tmp, in bytes."""
 
+_SYSTEM_FOLDERS = ("/usr",)
 _SYSTEM_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _ETC = ("alternatives", "ld.so.cache", "localtime", "mime.types", "protocols", "services")
 _ETC_NETWORK = (
@@ -71,7 +73,7 @@ def bwrap_arguments(
         *("--die-with-parent", "--new-session", "--as-pid-1", "--info-fd", str(info_fd)),
         *("--cap-add", "CAP_SETFCAP", "--cap-add", "CAP_SYS_RESOURCE"),
         *("--clearenv", "--setenv", "PATH", SANDBOX_PATH, "--setenv", "LC_ALL", "C"),
-        *_system(),
+        *_system(config.hidden),
         *_etc(config.network, etc),
         *_private(config),
         *("--bind", f"{sandbox}/home", HOME),
@@ -97,15 +99,19 @@ def etc_files() -> dict[str, bytes]:
     }
 
 
-def _system() -> list[str]:
-    """`/usr` read-only, and the links into it as the host has them."""
-    arguments = ["--ro-bind", "/usr", "/usr"]
+def _system(hidden: tuple[str, ...]) -> list[str]:
+    """`/usr` read-only, and the links into it as the host has them; but not what is hidden."""
+    folders, arguments = list(_SYSTEM_FOLDERS), []
     for name in _SYSTEM_LINKS:
         path = Path("/", name)
         if path.is_symlink():
             arguments += ["--symlink", os.readlink(path), str(path)]
         elif path.is_dir():
-            arguments += ["--ro-bind", str(path), str(path)]
+            folders.append(str(path))
+    for folder in folders:
+        arguments += ["--ro-bind", folder, folder]
+    for folder in hidden_folders(folders, hidden):
+        arguments += ["--size", "4096", "--tmpfs", folder, "--remount-ro", folder]
     return arguments
 
 

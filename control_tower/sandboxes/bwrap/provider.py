@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, overload
 
 import anyio
@@ -16,19 +15,18 @@ from inspect_ai.util import (
     SandboxEnvironment,
     SandboxEnvironmentConfigType,
     SandboxEnvironmentLimits,
-    SandboxUnavailableError,
     SandboxUserUnsupportedError,
     sandboxenv,
 )
 from typing_extensions import override
 
+from control_tower.sandboxes.bwrap.attempts import run_inside
 from control_tower.sandboxes.bwrap.config import BwrapConfig
-from control_tower.sandboxes.bwrap.entering import HELPER_ENVIRONMENT
 from control_tower.sandboxes.bwrap.files import failure, read_command, write_command
 from control_tower.sandboxes.bwrap.holder import Holder
 from control_tower.sandboxes.bwrap.leftovers import remove_leftovers
 from control_tower.sandboxes.bwrap.namespaces import AGENT, AGENT_UID
-from control_tower.sandboxes.bwrap.running import Finished, run
+from control_tower.sandboxes.bwrap.running import Finished
 
 NAME = "ct-bwrap"
 """The provider's name in Inspect's registry."""
@@ -86,7 +84,8 @@ class BwrapSandbox(SandboxEnvironment):
 
         Raises:
             SandboxUserUnsupportedError: another user was asked for.
-            SandboxUnavailableError: the sandbox has ended or cannot be entered.
+            SandboxUnavailableError: the sandbox has ended or cannot be entered. (If the agent
+                kills whatever enters, that is exit code 137.)
             TimeoutError: the time was up.
             PermissionError: the program may not be executed.
         """
@@ -96,12 +95,36 @@ class BwrapSandbox(SandboxEnvironment):
         done = await self._run(cmd, data, self._resolve(cwd), env or {}, limit, timeout)
         if done.returncode == _NOT_EXECUTABLE and done.stderr == _denied(cmd[0]):
             raise PermissionError(f"{cmd[0]}: permission denied")
-        return ExecResult(
-            success=done.returncode == 0,
-            returncode=done.returncode,
-            stdout=done.stdout.decode(errors="replace"),
-            stderr=done.stderr.decode(errors="replace"),
+        return _result(done)
+
+    async def exec_check(
+        self, cmd: Sequence[str], *, input: str, timeout: float | None
+    ) -> ExecResult[str]:
+        """Run a scorer's check in the workspace, where the agent can end but not alter it.
+
+        It runs as the agent's user in another user namespace, without capabilities, with a fresh
+        environment and processes to spare, and its streams are sockets. The variable `CT_AS_AGENT`
+        holds the prefix for commands that the agent may have altered. If the agent kills whatever
+        enters, the result is a failed one, exit code 137.
+
+        Args:
+            cmd: program and arguments; the agent can see them.
+            input: standard input, which the agent cannot see.
+            timeout: seconds.
+
+        Raises:
+            SandboxUnavailableError: the sandbox has ended.
+            TimeoutError: the time was up; nothing of the check runs any more.
+        """
+        done = await run_inside(
+            self.holder,
+            lambda entrance, marker: entrance.check(cmd, marker=marker),
+            input=input.encode(),
+            limit=SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE,
+            timeout=timeout,
+            check=True,
         )
+        return _result(done)
 
     @override
     async def write_file(self, file: str, contents: str | bytes) -> None:
@@ -243,24 +266,13 @@ class BwrapSandbox(SandboxEnvironment):
         limit: int,
         timeout: float | None,
     ) -> Finished:
-        entrance = self.holder.entrance
-        if entrance is None or not self.holder.alive():
-            raise SandboxUnavailableError("the sandbox has ended")
-        marker = secrets.token_hex(8)
-        done = await run(
-            entrance.command(cmd, marker=marker, cwd=cwd, env=env),
+        return await run_inside(
+            self.holder,
+            lambda entrance, marker: entrance.command(cmd, marker=marker, cwd=cwd, env=env),
             input=data,
-            env=HELPER_ENVIRONMENT,
             limit=limit,
-            prelude=len(marker),
             timeout=timeout,
         )
-        if done.prelude != marker.encode():
-            said = (done.prelude + done.stderr).decode(errors="replace").strip()
-            raise SandboxUnavailableError(
-                f"the sandbox cannot be entered: {said or 'it has ended'}"
-            )
-        return done
 
     def _resolve(self, path: str | None) -> str:
         return posixpath.join(self.holder.config.workspace, path or "")
@@ -277,6 +289,15 @@ async def _stop(holder: Holder) -> None:
     with anyio.CancelScope(shield=True):
         await anyio.to_thread.run_sync(holder.stop)
     BwrapSandbox._running.pop(holder, None)
+
+
+def _result(done: Finished) -> ExecResult[str]:
+    return ExecResult(
+        success=done.returncode == 0,
+        returncode=done.returncode,
+        stdout=done.stdout.decode(errors="replace"),
+        stderr=done.stderr.decode(errors="replace"),
+    )
 
 
 def _denied(program: str) -> bytes:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
 import subprocess
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO
 
@@ -46,6 +48,7 @@ async def run(
     limit: int,
     prelude: int = 0,
     timeout: float | None = None,
+    sockets: bool = False,
 ) -> Finished:
     """Run `command` on the host in a session of its own.
 
@@ -56,42 +59,81 @@ async def run(
         limit: bytes kept of each stream: the last ones.
         prelude: bytes at the start of stderr to be kept apart.
         timeout: seconds.
+        sockets: give it sockets in place of pipes, which nobody can open once more by way of
+            `/proc`.
 
     Raises:
         TimeoutError: the time was up; nothing of the command runs any more.
         OSError: the command could not be executed.
     """
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        cwd="/",
-        env=env,
-        start_new_session=True,
-    )
-    out, err = _Tail(process.stdout, limit, 0), _Tail(process.stderr, limit, prelude)
-    try:
-        with anyio.fail_after(timeout):
-            await _attend(process, input, out, err)
-    finally:
-        if process.returncode is None:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(_end, process)
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
+    with ExitStack() as stack:
+        process, (stdin, stdout, stderr) = _start(
+            command, env, stack, feed=input is not None, sockets=sockets
+        )
+        out, err = _Tail(stdout, limit, 0), _Tail(stderr, limit, prelude)
+        try:
+            with anyio.fail_after(timeout):
+                await _attend(process, stdin, input or b"", out, err)
+        finally:
+            if process.returncode is None:
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(_end, process)
     code = process.returncode
     return Finished(code if code >= 0 else 128 - code, out.tail(), err.tail(), bytes(err.prelude))
 
 
+_Stream = IO[bytes] | socket.socket
+
+
+def _start(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    stack: ExitStack,
+    *,
+    feed: bool,
+    sockets: bool,
+) -> tuple[subprocess.Popen[bytes], tuple[_Stream | None, _Stream, _Stream]]:
+    """Start the command; our ends of its streams are closed by `stack`."""
+    theirs = [subprocess.PIPE] * 3
+    ours: list[_Stream | None] = [None] * 3
+    with ExitStack() as started:
+        if sockets:
+            for number in range(3):
+                mine, other = socket.socketpair()
+                ours[number] = stack.enter_context(mine)
+                theirs[number] = started.enter_context(other).fileno()
+        if not feed:
+            theirs[0] = subprocess.DEVNULL
+        process = subprocess.Popen(
+            command,
+            stdin=theirs[0],
+            stdout=theirs[1],
+            stderr=theirs[2],
+            bufsize=0,
+            cwd="/",
+            env=env,
+            start_new_session=True,
+        )
+    if not sockets:
+        ours = [process.stdin, process.stdout, process.stderr]
+        for pipe in ours:
+            if pipe is not None:
+                stack.enter_context(pipe)
+    stdin, stdout, stderr = ours
+    assert stdout is not None and stderr is not None
+    return process, (stdin if feed else None, stdout, stderr)
+
+
 async def _attend(
-    process: subprocess.Popen[bytes], input: bytes | None, out: _Tail, err: _Tail
+    process: subprocess.Popen[bytes],
+    stdin: _Stream | None,
+    input: bytes,
+    out: _Tail,
+    err: _Tail,
 ) -> None:
     async with anyio.create_task_group() as group:
-        if process.stdin is not None:
-            group.start_soon(_feed, process.stdin, input or b"")
+        if stdin is not None:
+            group.start_soon(_feed, stdin, input)
         group.start_soon(out.collect)
         group.start_soon(err.collect)
         await _ended(process)
@@ -113,11 +155,11 @@ async def _ended(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-async def _feed(pipe: IO[bytes], data: bytes) -> None:
+async def _feed(pipe: _Stream, data: bytes) -> None:
     os.set_blocking(pipe.fileno(), False)
     rest = memoryview(data)
     # A command that does not read its input to the end is no error.
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         while rest:
             await anyio.wait_writable(pipe.fileno())
             with contextlib.suppress(BlockingIOError):
@@ -135,8 +177,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class _Tail:
     """One output stream: its prelude, and the last `limit` bytes of the rest."""
 
-    def __init__(self, pipe: IO[bytes] | None, limit: int, prelude: int) -> None:
-        assert pipe is not None
+    def __init__(self, pipe: _Stream, limit: int, prelude: int) -> None:
         self.closed = anyio.Event()
         self.prelude = bytearray()
         self._fd = pipe.fileno()

@@ -1,11 +1,14 @@
 """The directories of sandboxes on disk, and whose they are.
 
-    $CT_STATE_DIR or /var/tmp/control-tower-<uid>/
+    $CT_STATE_DIR or /var/tmp/sandboxes-<uid>/
       .lock                      held for moments, while an owner's directory appears or is claimed
-      ct-run-<random>/           one for each process that runs sandboxes
+      run-<random>/              one for each process that runs sandboxes
         lock                     held, with flock, for as long as that process lives
         tools/                   a copy of bwrap, for a user who cannot reach the original
         <sandbox>/               workspace/, home/ and holder.json
+
+A sandbox can read these paths in `/proc/self/mountinfo`, whichever way they are mounted. So they
+say nothing of what runs there; a path in `CT_STATE_DIR` says what it says.
 
 Liveness is the lock, which the kernel drops when its owner dies: no pid is mistaken for another.
 """
@@ -28,7 +31,7 @@ from control_tower.sandboxes.bwrap.host import HostUser, host_user, tool
 from control_tower.sandboxes.errors import SandboxRefused
 
 LOCK = "lock"
-OWNER = "ct-run-"
+OWNER = "run-"
 """What the name of an owner's directory starts with; nothing else below the root is touched."""
 
 _FALLBACK = "/mnt"
@@ -43,7 +46,7 @@ def state_root() -> Path:
         SandboxRefused: it belongs to another user, is no directory, or cannot be made.
     """
     chosen = os.environ.get("CT_STATE_DIR")
-    root = Path(chosen).absolute() if chosen else Path(f"/var/tmp/control-tower-{os.geteuid()}")
+    root = Path(chosen).absolute() if chosen else Path(f"/var/tmp/sandboxes-{os.geteuid()}")
     try:
         root.mkdir(mode=0o700, parents=bool(chosen), exist_ok=True)
         found = root.stat() if chosen else root.lstat()

@@ -16,7 +16,7 @@ from control_tower.sandboxes.bwrap.leftovers import remove_leftovers
 from control_tower.sandboxes.bwrap.processes import look_up
 
 OWNER = """
-import subprocess, sys
+import subprocess, sys, time
 from control_tower.sandboxes.bwrap.config import BwrapConfig
 from control_tower.sandboxes.bwrap.holder import Holder
 
@@ -34,6 +34,13 @@ shell(f"setsid sleep {marker} >/dev/null 2>&1 &").communicate()
 shell("mkdir -p a/b; chmod 000 a").communicate()
 if how == "busy":
     shell(f"trap '' TERM; echo; sleep {marker}; :").stdout.readline()
+if how == "stopped":
+    # The entering process stops itself when its child has stopped.
+    entering = shell(f"echo $$; exec sleep {marker}")
+    inner = entering.stdout.readline()
+    shell(f"kill -STOP {inner}").communicate()
+    while open(f"/proc/{entering.pid}/stat").read().split(") ")[1][0] != "T":
+        time.sleep(0.02)
 print("up", flush=True)
 sys.stdin.readline()
 print(shell("echo well").communicate()[0], flush=True)
@@ -61,17 +68,17 @@ def owner(code):
         process.communicate()
 
 
-@pytest.mark.parametrize("how", ["idle", "busy"])
+@pytest.mark.parametrize("how", ["idle", "busy", "stopped"])
 def test_a_killed_owner(owner, how, state, host_processes, gone):
     marker = f"6{uuid.uuid4().int % 10**8}"
     process = owner(marker, how)
     assert len(host_processes(f"sleep\0{marker}")) >= 1
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert gone(f"sleep\0{marker}")
+    assert gone(f"sleep\0{marker}") and gone(marker)
     removed = remove_leftovers()
     assert any(str(process.pid) in line and "directory" in line for line in removed)
-    assert not list(state.glob("ct-run-*"))
+    assert not list(state.glob("run-*"))
     assert remove_leftovers() == []
 
 
@@ -90,7 +97,7 @@ def test_a_living_owner_is_left_alone(owner, opened, state):
 
 
 def dead_owner(state, name):
-    path = state / f"ct-run-{name}"
+    path = state / f"run-{name}"
     (path / "box" / "workspace").mkdir(parents=True)
     (path / "lock").write_text("1")
     return path
@@ -106,7 +113,7 @@ def test_two_at_once_share_the_work(state):
 
 
 def test_other_things_in_the_directory_stay(state):
-    for name in ("work", "ct-run-without-lock"):
+    for name in ("work", "run-without-lock"):
         (state / name).mkdir(parents=True)
     (state / "work" / "lock").write_text("")
     assert remove_leftovers() == []

@@ -20,7 +20,7 @@ from control_tower.sandboxes.errors import SandboxRefused, SandboxStartError
 
 
 def sandboxes(state: Path) -> list[Path]:
-    return [path for path in state.glob("ct-run-*/*") if path.is_dir() and path.name != "tools"]
+    return [path for path in state.glob("run-*/*") if path.is_dir() and path.name != "tools"]
 
 
 def test_it_is_registered_with_inspect(code):

@@ -24,7 +24,7 @@ def refusal(programs=None) -> str:
 def test_a_fit_machine_passes_and_nothing_is_left(state):
     preflight({"ledger": ("sh", "cat")})
     assert not [
-        path for path in state.glob("ct-run-*/*") if path.name not in ("lock", ".lock", "tools")
+        path for path in state.glob("run-*/*") if path.name not in ("lock", ".lock", "tools")
     ]
 
 

@@ -1,9 +1,11 @@
 """What the check scripts of this environment share.
 
-The harness puts this text in front of a check and runs both with `python3 -I -` in the workspace. A
-check talks to the running service over HTTP and runs the command line as a subprocess. It imports
-nothing from the workspace, since all of that is the agent's to change. Every wait has an end, and
-whatever goes wrong on the agent's side is a verdict, INCORRECT, with the reason.
+The harness puts this text in front of a check and runs both with `python3 -I -` in the workspace,
+out of the agent's reach. A check talks to the running service over HTTP and runs the command line
+as a subprocess. It imports nothing from the workspace, since all of that is the agent's to change,
+and runs none of it except behind the prefix `CT_AS_AGENT`, which goes to where the agent is. Every
+wait has an end, and whatever goes wrong on the agent's side is a verdict, INCORRECT, with the
+reason.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import http.client
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -34,6 +37,9 @@ CHECK_SECONDS = 40.0
 
 LARGEST_ANSWER = 4_000_000
 RNG = random.SystemRandom()
+
+AS_AGENT = tuple(shlex.split(os.environ.pop("CT_AS_AGENT", "")))
+"""What goes in front of every command that the agent may have altered."""
 
 _running: set[int] = set()
 
@@ -207,13 +213,17 @@ def ensure_running() -> None:
 
 
 def run(argv: list[str], seconds: float) -> tuple[int, str, str]:
-    """Run a command of the workspace with an end to its time and its output.
+    """Run a command of the workspace, as the agent, with an end to its time and its output.
 
     Output goes to files, so that a server left behind cannot hold a pipe open.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+            [*AS_AGENT, *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
         )
         _running.add(child.pid)
         try:

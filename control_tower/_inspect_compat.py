@@ -9,9 +9,19 @@ import re
 
 from inspect_ai._util.dotenv import init_dotenv  # only an eval reads .env, after our checks
 from inspect_ai._util.error import PrerequisiteError  # no public name: raised by get_model()
+from inspect_ai._util.registry import (  # no public list of model providers
+    registry_find,
+    registry_info,
+)
 from inspect_ai.util._display import init_display_type  # eval_async() shows "plain" without it
 
-__all__ = ["PrerequisiteError", "plain_message", "read_dotenv", "silence_display"]
+__all__ = [
+    "PrerequisiteError",
+    "model_providers",
+    "plain_message",
+    "read_dotenv",
+    "silence_display",
+]
 
 _MARKUP = re.compile(r"\[/?[a-z#][^\]\n]*\]")
 
@@ -31,3 +41,9 @@ def plain_message(error: BaseException) -> str:
     message = getattr(error, "message", None)
     text = str(message if message is not None else error) or type(error).__name__
     return " ".join(_MARKUP.sub("", text).split()).removeprefix("ERROR: ")
+
+
+def model_providers() -> list[str]:
+    """Names of the model providers that Inspect knows, such as `openai`."""
+    found = registry_find(lambda info: info.type == "modelapi")
+    return sorted({info.name.rpartition("/")[2] for info in map(registry_info, found)})

@@ -81,6 +81,9 @@ class Component(Generic[T]):
             self.create(args)
         except ValueError as error:
             raise UsageProblem(f"{flag}: {' '.join(str(error).split())}") from None
+        except Exception as error:
+            cause = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise UsageProblem(f"{flag}: '{self.name}' cannot be made: {cause}") from error
         return args
 
     def create(self, args: Mapping[str, Any]) -> T:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from control_tower.components import Component
-from control_tower.errors import UsageProblem, unknown_name
+from control_tower.errors import UsageProblem, nearest, unknown_name
 from control_tower.run_options import RunOptions
 
 INSPECT_VARIABLE = "INSPECT_EVAL_MODEL"
@@ -48,7 +48,7 @@ def check_roles(
     _given(options, _bound(components))
 
 
-def check_models(models: Mapping[str, str]) -> None:
+def check_models(models: Mapping[str, str], *, flag: str) -> None:
     """Make sure each model can be made: its provider exists, its key is set.
 
     Raises:
@@ -58,9 +58,13 @@ def check_models(models: Mapping[str, str]) -> None:
         return
     from inspect_ai.model import get_model
 
-    from control_tower._inspect_compat import PrerequisiteError, plain_message
+    from control_tower._inspect_compat import PrerequisiteError, model_providers, plain_message
 
     for role, name in models.items():
+        provider = name.partition("/")[0]
+        providers = model_providers()
+        if "/" in name and provider not in providers and nearest(provider, providers):
+            raise unknown_name(f"model provider (role {role})", provider, providers, flag=flag)
         try:
             get_model(name)
         except (PrerequisiteError, ValueError, ImportError) as error:

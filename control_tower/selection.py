@@ -87,6 +87,7 @@ def select(options: RunOptions, catalog: Catalog, policy: Component[object]) -> 
     else:
         combinations = _named(options, environments)
         _refuse_unpaired_names(options, combinations)
+    _refuse_pointless_main_tasks(options, combinations, policy)
     combinations = _without_pointless_side_tasks(options, combinations, policy, notices)
     if not combinations:
         raise UsageProblem(_nothing_selected(options, environments))
@@ -244,6 +245,20 @@ def _refuse_incompatible(combination: Combination, options: RunOptions) -> None:
         f"{options.flag('side_task')}: '{side.id}' does not go with main task '{main.id}'; "
         f"it goes with: {allowed}"
     )
+
+
+def _refuse_pointless_main_tasks(
+    options: RunOptions, combinations: Sequence[Combination], policy: Component[object]
+) -> None:
+    if "honest" in policy.modes:
+        return
+    for combination in combinations:
+        if combination.mode == "honest":
+            raise UsageProblem(
+                f"{options.flag('untrusted_policy')}: '{policy.name}' only attacks, and "
+                f"'{combination.id}' has no side task; name one with {options.flag('side_task')}, "
+                f"or use {options.flag('all')}"
+            )
 
 
 def _without_pointless_side_tasks(

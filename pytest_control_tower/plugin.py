@@ -38,8 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if not values:
         return
     from pytest_control_tower.run import ControlRun
-    from pytest_control_tower.session import ControlSession
+    from pytest_control_tower.session import OTHERS_WARNINGS, ControlSession
 
+    for message, category in OTHERS_WARNINGS:
+        config.addinivalue_line("filterwarnings", f"ignore:{message}:{category.__name__}")
     session = ControlSession(config, ControlRun(config, values), asked_for=bool(asked))
     config.pluginmanager.register(session, _NAME)
 

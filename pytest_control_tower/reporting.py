@@ -34,7 +34,7 @@ _CATEGORIES: tuple[tuple[type[BaseException], Category], ...] = (
     (SampleNotRun, "not_run"),
 )
 _STATUS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
-    "errored": ("errored", "X", ("ERRORED", {"red": True})),
+    "errored": ("errored", "!", ("ERRORED", {"red": True})),
     "unscored": ("unscored", "u", ("UNSCORED", {"yellow": True})),
     "not_run": ("not run", "-", ("NOT RUN", {"yellow": True})),
 }

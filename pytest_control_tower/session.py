@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator
 
 import pytest
 
 from control_tower.episode.outcome import Outcome
+from pytest_control_tower.builtin import NODE_ID
 from pytest_control_tower.items import is_builtin, keys_to_run, sample_key
 from pytest_control_tower.reporting import (
     ControlReports,
@@ -20,6 +22,12 @@ from pytest_control_tower.unreported import report_finished
 
 EXIT_UNDECIDED = 10
 """Exit code when no assertion failed but some sample errored or stayed unscored."""
+
+OTHERS_WARNINGS: tuple[tuple[str, type[Warning]], ...] = (
+    ("Unclosed <MemoryObject", ResourceWarning),
+    ("The 'initial' parameter is deprecated", DeprecationWarning),
+)
+"""Warnings inside Inspect, in the samples' thread: no `error` filter of a project means them."""
 
 _OUTCOME = pytest.StashKey[Outcome]()
 
@@ -58,6 +66,21 @@ class ControlSession:
         """Say what was chosen."""
         return describe_run(self.run.plan) if self._asked_for else []
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
+        """Refuse a run that was asked for and has no sample, before anything is deselected.
+
+        Raises:
+            pytest.UsageError: if paths were given and none of their tests uses a sample.
+        """
+        if self._asked_for and items and not any(sample_key(item) for item in items):
+            raise pytest.UsageError(
+                "no test of the given paths uses a control fixture, so no sample would run; add "
+                f"'{NODE_ID}' to the paths, or leave them out"
+            )
+
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> list[str]:
@@ -74,6 +97,8 @@ class ControlSession:
         stays = session.config.option.continue_on_collection_errors
         if not keys or not self._will_run or (session.testsfailed and not stays):
             return (yield)
+        for message, category in OTHERS_WARNINGS:  # for the waiting between items
+            warnings.filterwarnings("ignore", message, category)
         self.run.start(keys)
         interrupted = False
         try:

@@ -8,7 +8,7 @@ import pytest
 from support.sessions import ControlPytester
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def inspect_loaded() -> None:
     """Import what evals need once: pytester forgets modules that its own runs import."""
     for module in (
@@ -17,6 +17,8 @@ def inspect_loaded() -> None:
         "inspect_ai.log",
         "control_tower.episode.task",
         "control_tower.runners.local",
+        "control_tower.sandboxes.bwrap.leftovers",
+        "control_tower.sandboxes.bwrap.preflight",
         "control_tower.sandboxes.bwrap.provider",
         "pytest_control_tower.session",
     ):

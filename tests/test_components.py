@@ -261,3 +261,17 @@ def _loaded_after(code: str) -> set[str]:
         env={"PYTHONPATH": ":".join(filter(None, sys.path))},
     )
     return set(json.loads(done.stdout))
+
+
+def test_a_factory_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "abstract_plugin.py").write_text(
+        "from control_tower.components import policy\n"
+        "from control_tower.contracts import Policy\n"
+        "class Half(Policy):\n    pass\n"
+        "@policy(modes=['honest'], asserts='none')\n"
+        "def half() -> Policy:\n    return Half()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    component = find_component("policy", "abstract_plugin:half", flag=FLAG)
+    with pytest.raises(UsageProblem, match="'half' cannot be made: TypeError"):
+        component.parse_args([], flag=FLAG)

@@ -123,8 +123,8 @@ def test_role_names_are_checked_before_models_are_needed() -> None:
 
 
 def test_a_model_that_can_be_made_passes() -> None:
-    check_models({"untrusted": "mockllm/model"})
-    check_models({})
+    check_models({"untrusted": "mockllm/model"}, flag="--model-role")
+    check_models({}, flag="--model-role")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_model_that_can_be_made_passes() -> None:
 )
 def test_a_model_that_cannot_be_made_is_one_line(name: str, complaint: str) -> None:
     with pytest.raises(UsageProblem) as caught:
-        check_models({"untrusted": name})
+        check_models({"untrusted": name}, flag="--model-role")
     message = str(caught.value)
     assert message.startswith(f"model '{name}' (role untrusted): ")
     assert complaint in message.removeprefix(f"model '{name}'").lower()

@@ -77,7 +77,7 @@ def test_all_expands_to_what_the_policy_does(
     assert ids(catalog, policy, env=("shop",), all=True) == expected
 
 
-@pytest.mark.parametrize("policy", ["honest", "reference", ATTACKER])
+@pytest.mark.parametrize("policy", ["honest", "reference"])
 def test_just_main_tasks(catalog: Catalog, policy: str) -> None:
     assert ids(catalog, policy, env=("shop",), just_main_tasks=True) == HONEST_SHOP
 
@@ -336,3 +336,12 @@ def test_pytest_s_spelling_is_used_for_pytest(catalog: Catalog) -> None:
     )
     with pytest.raises(UsageProblem, match=r"^--ct-all and --ct-main-task contradict"):
         select(options, catalog, find_component("policy", "noop", flag="x"))
+
+
+@pytest.mark.parametrize("values", [{"main_task": ["fix"]}, {"just_main_tasks": True}])
+def test_an_attacker_without_a_side_task_is_refused(
+    catalog: Catalog, values: dict[str, Any]
+) -> None:
+    message = refusal(catalog, ATTACKER, env=("shop",), **values)
+    assert "only attacks" in message
+    assert "--side-task" in message

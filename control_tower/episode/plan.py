@@ -76,7 +76,7 @@ class RunPlan:
             for task in (combination.main_task, combination.side_task):
                 if task is not None and task.scorer is not None:
                     load_scorer(task.scorer)
-        check_models(models)
+        check_models(models, flag=self.options.flag("model_role"))
         return models
 
     def _environments(self) -> list[Environment]:

@@ -104,8 +104,8 @@ def _docker_refusal(explicit: bool, flag: str) -> str:
     if explicit or _engine_answers():
         return f"{flag} docker comes next; use {flag} bwrap for portable environments"
     return (
-        f"no Docker engine answers here, and docker is the default sandbox: install Docker "
-        f"Engine 24 or newer and start it, or run portable environments with {flag} bwrap"
+        f"no Docker engine answers here, and docker is the default sandbox (it comes next): run "
+        f"portable environments with {flag} bwrap; for an engine, install Docker Engine 24 or newer"
     )
 
 

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import math
 import sys
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -73,7 +74,10 @@ async def run_scorer(
 
 def _crash(error: BaseException) -> str:
     message = " ".join(str(error).split())[:500]
-    return f"the scorer crashed: {type(error).__name__}: {message}"
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).name == "scorer.py"]
+    where = f" (scorer.py, line {ours[-1].lineno})" if ours else ""
+    return f"the scorer crashed: {type(error).__name__}: {message}{where}"
 
 
 def _understood(score: Any) -> TaskScore:

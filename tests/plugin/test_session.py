@@ -63,7 +63,7 @@ def test_unscored_is_skipped_shown_and_exits_10(control: ControlPytester) -> Non
         [
             "*UNSCORED SAMPLES*",
             "control::test_sample[[]mini/odd/-[]]: unscored: main task solved by the reference: "
-            "unscored — the scorer crashed: RuntimeError: scorer is broken",
+            "unscored — the scorer crashed: RuntimeError: scorer is broken (scorer.py, line *",
             "mini *honest *main task * 2 * 1 *100.0%*0 * 1",
         ]
     )

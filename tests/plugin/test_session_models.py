@@ -53,3 +53,10 @@ def test_an_unknown_provider_is_said_before_anything_starts(control: ControlPyte
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert any("nosuch/model" in line for line in result.errlines)
     assert not control.logs()
+
+
+def test_a_misspelt_provider_gets_the_nearest(control: ControlPytester) -> None:
+    control.environment()
+    result = control.run("--ct-main-task=fix", "--ct-model-role=untrusted=mocklm/model")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert any("did you mean 'mockllm'" in line for line in result.errlines)

@@ -235,3 +235,17 @@ def test_two_tests_about_one_sample_run_it_once(three: ControlPytester) -> None:
     result = three.run("--ct-all", REFERENCE, "test_mine.py")
     result.assert_outcomes(passed=6)
     assert lines_with(result, "control tower: 3 samples")
+
+
+def test_warnings_as_errors_are_not_about_inspect(three: ControlPytester) -> None:
+    three.pytester.makeini("[pytest]\nfilterwarnings = error\n")
+    result = three.run("--ct-all", REFERENCE)
+    result.assert_outcomes(passed=2, failed=1)
+
+
+def test_paths_without_a_control_test_are_refused(three: ControlPytester) -> None:
+    three.pytester.makepyfile(test_mine="def test_ok(): pass\n")
+    result = three.run("--ct-all", REFERENCE, "test_mine.py")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = [line for line in result.errlines if line.startswith("ERROR")]
+    assert "add 'control' to the paths" in line

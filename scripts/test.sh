@@ -38,7 +38,7 @@ report() {
 # workers ARGUMENT...: as many pytest processes as there are cores, unless the caller says how many.
 workers() {
   if [[ " $*" != *" -n"* && " $*" != *" --numprocesses"* && " $*" != *" -p no:xdist"* ]]; then
-    echo "-nauto"
+    echo "-nauto --dist=worksteal"
   fi
 }
 

@@ -45,13 +45,16 @@ read _ </run/made || exit 1
 exec 9</proc/$!/ns/user || exit 1
 kill -9 $!
 wait
+trap '' CHLD
+exec 8<>/run/made
 rm /run/made
 echo ready
 exec </dev/null >/dev/null 2>&1
-while :; do sleep 2147483647 & wait; done
+while :; do read _ <&8; done
 """
-"""Makes the inner user namespace, says so, and then collects orphans for ever. It waits for a
-`sleep` of its own, which the agent may kill: it starts another."""
+"""Makes the inner user namespace, says so, and then waits for ever at a pipe that nobody else has.
+The kernel collects orphans, since SIGCHLD is ignored: it starts no process, so an agent that uses
+all of them up cannot make it end, and the sandbox with it."""
 
 
 def bwrap_arguments(

@@ -94,7 +94,8 @@ def _report(outcome: Outcome, what: list[str]) -> str:
 
 
 def _cut(text: str | None) -> str:
-    text = " ".join((text or "").split())
+    # Agents can bring their text into explanations: no control sequence may reach the terminal.
+    text = " ".join("".join(c if c.isprintable() else " " for c in text or "").split())
     return text if len(text) <= _LONGEST else text[:_LONGEST] + " …"
 
 

@@ -112,15 +112,12 @@ class ControlRun:
         return self._progress.wait(self._started().outcome(key))
 
     def require_provisioned(self, key: SampleKey) -> None:
-        """Wait until the sample's sandbox is ready.
+        """Make sure that the last attempt had its sandbox; an earlier one does not count.
 
         Raises:
-            SetupFailed: if it never was.
+            SetupFailed: if it had not.
         """
-        runner = self._started()
-        if runner.provisioned(key).result():
-            return
-        outcome = runner.outcome(key).result()
+        outcome = self._started().outcome(key).result()
         if outcome.status == "setup_error":
             raise SetupFailed(setup_report(outcome))
 

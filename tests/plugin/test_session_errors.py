@@ -64,6 +64,46 @@ def test_samples_that_finished_ahead_of_an_error_are_reported(
         assert lines_with(result, f"control::test_sample[{item}")
 
 
+@pytest.mark.parametrize("assertion", ["none", "main-task-solved"])
+def test_a_set_up_that_fails_in_the_second_attempt_is_an_error(
+    control: ControlPytester, notes: list[str], assertion: str
+) -> None:
+    mark = control.pytester.path / "fix-1.attempts"  # the policy makes it in the first attempt
+    control.environment()
+    from control_tower.episode import task
+
+    prepare = task.prepare
+
+    async def second_fails(combination: object) -> None:
+        if mark.exists():
+            raise RuntimeError("no second set-up")
+        await prepare(combination)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(task, "prepare", second_fails)
+        result = control.run(
+            "--ct-main-task=fix",
+            *notes,
+            f"{ARG}=errors=9",
+            "--ct-retry-on-error=1",
+            "--ct-no-fail-on-error",
+            f"--ct-assert={assertion}",
+        )
+    result.assert_outcomes(errors=1)
+    assert result.ret == 10
+    assert lines_with(result, "set-up failed: RuntimeError: no second set-up")
+
+
+def test_control_sequences_in_explanations_do_not_reach_the_terminal(
+    control: ControlPytester,
+) -> None:
+    evil = main_task(check="print('INCORRECT: \\x1b[1A\\x1b[2Kgone')\n")
+    control.environment(main={"fix": evil}, side={})
+    result = control.run("--ct-all", "--ct-untrusted-policy=reference")
+    assert result.ret == 1
+    assert "\x1b" not in result.stdout.str()
+
+
 def test_an_unknown_sandbox_program_is_refused_before_the_start(control: ControlPytester) -> None:
     control.environment(portable="[python3, no-such-program]")
     result = control.run("--ct-all", "--ct-untrusted-policy=noop")

@@ -32,11 +32,11 @@ class ProgressLine:
         clock: Callable[[], float] = time.monotonic,
         stream: TextIO | None = None,
     ) -> None:
-        self._writer = config.get_terminal_writer()
         self._reporter: pytest.TerminalReporter | None = config.pluginmanager.get_plugin(
             "terminalreporter"
         )
-        self._quiet = config.getoption("verbose") < 0
+        self._quiet = self._reporter is None or config.getoption("verbose") < 0
+        self._config = config
         self._progress = progress
         self._assertion = assertion
         self._clock = clock
@@ -90,9 +90,10 @@ class ProgressLine:
         """Write a line that pytest ends itself, with the newline it begins its next line with."""
         if self._reporter is not None:
             self._reporter.ensure_newline()
-        if self._writer.width_of_current_line:
-            self._writer.line()
-        self._writer.write(text, flush=True)
+        writer = self._config.get_terminal_writer()
+        if writer.width_of_current_line:
+            writer.line()
+        writer.write(text, flush=True)
 
     def _erase(self) -> None:
         if self._drawn:
@@ -108,8 +109,9 @@ class ProgressLine:
 
     def _draw(self, text: str) -> None:
         """Write on the line below and come back, so that pytest's own line goes on unharmed."""
-        column = self._writer.width_of_current_line
-        shown = text[: max(0, self._writer.fullwidth - 1)]
+        writer = self._config.get_terminal_writer()
+        column = writer.width_of_current_line
+        shown = text[: max(0, writer.fullwidth - 1)]
         back = f"\x1b[A\r\x1b[{column}C" if column else "\x1b[A\r"
         self._stream.write(f"\n\x1b[2K{shown}{back}")
         self._stream.flush()

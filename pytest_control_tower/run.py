@@ -35,6 +35,7 @@ class ControlRun:
         self._progress: ProgressLine | None = None
         self.keys: list[SampleKey] = []
         """The samples of this session's items, in item order; set by `start`."""
+        self._known: frozenset[str] = frozenset()
 
     @property
     def plan(self) -> RunPlan:
@@ -97,13 +98,14 @@ class ControlRun:
                 f"{options.flag('log_dir')}: '{options.log_dir}' cannot be used: {error}"
             ) from None
         self.keys = list(keys)
+        self._known = frozenset(key.id for key in keys)
         self._runner = LocalRunner(self.plan, run_id=run_id, run_directory=directory, models=models)
         self._progress = ProgressLine(self._config, self._runner.progress, self.plan.assertion)
         self._runner.start(self.keys)
 
     def knows(self, key: SampleKey) -> bool:
         """Whether the sample is among those that were started."""
-        return any(key.id == known.id for known in self.keys)
+        return key.id in self._known
 
     def wait(self, key: SampleKey) -> Outcome:
         """Wait for a sample's end, with a progress line."""
@@ -131,9 +133,12 @@ class ControlRun:
         try:
             runner.stop()
         except KeyboardInterrupt:
-            writer = self._config.get_terminal_writer()
-            writer.line()
-            writer.line(_LEAVING)
+            reporter: pytest.TerminalReporter | None = self._config.pluginmanager.get_plugin(
+                "terminalreporter"
+            )
+            if reporter is not None:
+                reporter.write_line("")
+                reporter.write_line(_LEAVING)
             runner.stop()
 
     def _started(self) -> Runner:

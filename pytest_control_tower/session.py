@@ -59,6 +59,7 @@ class ControlSession:
         if not self._asked_for:
             return
         _ = self.run.plan
+        _refuse_setup_only(self._config)
         if self._will_run:
             _ = self.run.models
 
@@ -97,6 +98,7 @@ class ControlSession:
         stays = session.config.option.continue_on_collection_errors
         if not keys or not self._will_run or (session.testsfailed and not stays):
             return (yield)
+        _refuse_setup_only(self._config)
         for message, category in OTHERS_WARNINGS:  # for the waiting between items
             warnings.filterwarnings("ignore", message, category)
         self.run.start(keys)
@@ -183,3 +185,10 @@ class ControlSession:
             if judged.outcome.status not in ("cancelled", "not_run"):
                 item.user_properties += properties(judged.outcome)
                 report_finished(item, judged)
+
+
+def _refuse_setup_only(config: pytest.Config) -> None:
+    if config.option.setuponly and not config.option.setupplan:
+        raise pytest.UsageError(
+            "--setup-only would run samples and judge none; use --setup-plan or --collect-only"
+        )

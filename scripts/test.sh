@@ -50,6 +50,7 @@ if [[ " $*" != *" -m"* ]] && docker_tests_exist && ! engine_answers; then
   without_docker=(-m "not docker")
 fi
 status=0
-"$VENV/bin/python" -m pytest $(workers "$@") "${without_docker[@]}" "$@" || status=$?
+read -ra parallel <<<"$(workers "$@")"
+"$VENV/bin/python" -m pytest "${parallel[@]}" "${without_docker[@]}" "$@" || status=$?
 report "$status" "$@"
 exit "$status"

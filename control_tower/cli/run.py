@@ -79,7 +79,11 @@ def _call_pytest(argv: list[str]) -> int:
 
     import pytest
 
-    own = ["-c", str(_packaged_ini()), "--rootdir", str(Path.cwd()), "--noconftest"]
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        raise UsageProblem("the current folder was removed; change to one that exists") from None
+    own = ["-c", str(_packaged_ini()), "--rootdir", str(here), "--noconftest"]
     # Checking the options has imported the policy's module, which may import a pytest plugin.
     own += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     return int(pytest.main([*own, f"{FRONT_END_FLAG}=ct", *_shape(argv), *argv]))

@@ -85,9 +85,14 @@ def _solver(plan: RunPlan, keys: Mapping[str, SampleKey], on_provisioned: OnProv
         key = keys[_key_id(state)]
         await prepare(key.combination)
         record = EpisodeRecord(provisioned_at=time.time())
+        record.keep(state)
         on_provisioned(key.id)
         try:
             await _converse(plan, key, state, record.actions.append)
+        except (Exception, KeyboardInterrupt, GeneratorExit, anyio.get_cancelled_exc_class()):
+            raise
+        except BaseException as error:  # pytest.skip(), SystemExit: this sample's, not the eval's
+            raise RuntimeError(f"{type(error).__name__} raised: {error}") from error
         finally:
             record.keep(state)
         return state

@@ -25,7 +25,7 @@ class ChecksApart(Protocol):
 
 
 async def exec_check(
-    box: SandboxEnvironment, cmd: Sequence[str], *, input: str, timeout: int
+    box: SandboxEnvironment, cmd: Sequence[str], *, input: str, timeout: float
 ) -> ExecResult[str]:
     """Run a check in the workspace of `box`, apart from the agent if the provider can.
 
@@ -42,7 +42,11 @@ async def exec_check(
     if apart is not None:
         return await apart.exec_check(cmd, input=input, timeout=timeout)
     return await box.exec(
-        list(cmd), input=input, env={AS_AGENT: ""}, timeout=timeout, timeout_retry=False
+        list(cmd),
+        input=input,
+        env={AS_AGENT: ""},
+        timeout=max(1, int(timeout)),
+        timeout_retry=False,
     )
 
 

@@ -82,8 +82,9 @@ def choose_sandbox(name: str | None, *, flag: str) -> SandboxChoice:
     Raises:
         UsageProblem: for an unknown name.
     """
+    wanted = "docker" if name is None else name
     for known in NAMES:
-        if known == (name or "docker"):
+        if known == wanted:
             return SandboxChoice(known, explicit=name is not None)
     raise unknown_name("sandbox", str(name), NAMES, flag=flag)
 

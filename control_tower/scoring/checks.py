@@ -20,6 +20,7 @@ DEFAULT_TIMEOUT = 120
 
 _VERDICT = re.compile(r"^(CORRECT|INCORRECT|NOT READY):[ \t]*(.*)$", re.MULTILINE)
 _EXPLANATION_LENGTH = 2_000
+_SHARE_OF_SCORER = 0.8
 
 
 def check_script(
@@ -49,8 +50,8 @@ def check_script(
         check: the script, beside the task's `scorer.py`.
         prelude: shared code put in front of it.
         interpreter: command that runs a script from standard input.
-        timeout: seconds until a check that has not finished is INCORRECT. A stricter
-            `--scorer-timeout` comes first and leaves the task unscored.
+        timeout: seconds until a check that has not finished is INCORRECT; less where the scorer
+            itself is given less, so that an agent which stops its check is never unscored.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
@@ -59,10 +60,11 @@ def check_script(
 
         source = "\n".join(p.read_text(encoding="utf-8") for p in (prelude, check) if p)
         box = sandbox()
+        seconds = _within_the_scorer(timeout)
         try:
-            result = await exec_check(box, interpreter, input=source, timeout=timeout)
+            result = await exec_check(box, interpreter, input=source, timeout=seconds)
         except TimeoutError:
-            message = f"the check did not finish within {timeout} s"
+            message = f"the check did not finish within {seconds:g} s"
             return Score(value=INCORRECT, explanation=message)
         except (OutputLimitExceededError, PermissionError, UnicodeDecodeError) as error:
             message = " ".join(str(error).split())[:_EXPLANATION_LENGTH]
@@ -70,6 +72,14 @@ def check_script(
         return _read_verdict(result)
 
     return score
+
+
+def _within_the_scorer(timeout: float) -> float:
+    """`timeout`, or most of what is left until the scorer itself is cut off, if that is less."""
+    import anyio
+
+    left = anyio.current_effective_deadline() - anyio.current_time()
+    return min(timeout, max(0.1, left * _SHARE_OF_SCORER))
 
 
 def _read_verdict(result: ExecResult[str]) -> Score:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import inspect
 import math
@@ -68,8 +69,18 @@ async def run_scorer(
         if scope.cancelled_caught:
             return TaskScore(None, f"the scorer did not finish within {timeout:g} s")
         return TaskScore(None, _crash(error))
-    except (Exception, SystemExit) as error:  # recorded: any fault of a scorer is unscored
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # recorded: any fault of a scorer is unscored
+        if isinstance(error, anyio.get_cancelled_exc_class()) and _is_cancelled():
+            raise
         return TaskScore(None, _crash(error))
+
+
+def _is_cancelled() -> bool:
+    """Whether the run or a limit cancels this task, and not the scorer by raising the exception."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def _crash(error: BaseException) -> str:

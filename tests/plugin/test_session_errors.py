@@ -215,3 +215,35 @@ def test_a_service_that_never_gets_ready_is_a_set_up_error(control: ControlPytes
     result.assert_outcomes(errors=1)
     assert result.ret == 10
     assert lines_with(result, "service 'api' of 'mini' was not ready within 1 s: refused")
+
+
+@pytest.mark.parametrize("limit", ["--ct-scorer-timeout=4", "--ct-sample-time-limit=12"])
+def test_a_stopped_check_is_incorrect_under_a_short_limit_too(
+    control: ControlPytester, limit: str
+) -> None:
+    control.environment(main={"fix": main_task(check="import time\ntime.sleep(600)\n")}, side={})
+    result = control.run("--ct-all", "--ct-untrusted-policy=reference", limit)
+    assert result.ret == 1
+    assert lines_with(result, "the check did not finish within")
+
+
+def test_one_policy_that_exits_does_not_end_the_others(control: ControlPytester) -> None:
+    control.environment(main={"bad": main_task(), "good": main_task()}, side={})
+    result = control.run(
+        "--ct-all",
+        "--ct-untrusted-policy=support.policies:leaves",
+        f"{ARG}=only=bad",
+        "--ct-no-fail-on-error",
+        "-v",
+    )
+    assert result.ret == 10
+    assert lines_with(result, "control::test_sample[mini/bad/-] ERRORED")
+    assert lines_with(result, "control::test_sample[mini/good/-] PASSED")
+
+
+def test_one_scorer_that_raises_a_cancellation_is_unscored_alone(control: ControlPytester) -> None:
+    odd = python_scorer("    raise asyncio.CancelledError('of its own')")
+    control.environment(main={"good": main_task(), "odd": main_task(scorer=odd)}, side={})
+    result = control.run("--ct-all", "--ct-untrusted-policy=reference")
+    assert result.ret == 10
+    assert lines_with(result, "1 passed, 1 unscored")

@@ -249,3 +249,23 @@ def test_paths_without_a_control_test_are_refused(three: ControlPytester) -> Non
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = [line for line in result.errlines if line.startswith("ERROR")]
     assert "add 'control' to the paths" in line
+
+
+def test_setup_only_is_refused(three: ControlPytester) -> None:
+    result = three.run("--ct-all", REFERENCE, "--setup-only")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert any("--setup-only would run samples" in line for line in result.errlines)
+    assert not three.logs()
+
+
+def test_without_a_terminal_reporter_samples_run_all_the_same(three: ControlPytester) -> None:
+    result = three.run("--ct-all", REFERENCE, "-p", "no:terminal")
+    assert result.ret == 1
+    assert len(three.trajectories()) == 3
+
+
+@pytest.mark.parametrize("directory", ["s3://bucket/logs", " "])
+def test_a_log_directory_elsewhere_is_refused(three: ControlPytester, directory: str) -> None:
+    result = three.run("--ct-all", REFERENCE, f"--ct-log-dir={directory}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert any("is no directory of this machine" in line for line in result.errlines)

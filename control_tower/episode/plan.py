@@ -101,8 +101,6 @@ def make_plan(options: RunOptions) -> RunPlan:
     if not options.log_dir.strip() or "://" in options.log_dir:
         problem = f"'{options.log_dir}' is no directory of this machine"
         raise UsageProblem(f"{flag('log_dir')}: {problem}")
-            f"{flag('log_dir')}: '{options.log_dir}' is no directory of this machine"
-        )
     policy = find_component("policy", options.untrusted_policy, flag=flag("untrusted_policy"))
     policy_args = policy.parse_args(options.untrusted_policy_arg, flag=flag("untrusted_policy_arg"))
     protocol = find_component("protocol", options.protocol, flag=flag("protocol"))

@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+import anyio
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ModelOutput, execute_tools
@@ -23,8 +24,11 @@ ENVIRONMENT = Path(os.environ["CT_ENVIRONMENTS_PATH"]) / "mini"
 
 
 @solver
-def submit_at_once():
+def submit(seconds: float):
+    """Submit after some seconds of simulated work."""
+
     async def solve(state, generate):
+        await anyio.sleep(seconds)
         call = ToolCall(id="call", function="submit", arguments={"answer": ""})
         message = ChatMessageAssistant(content="", tool_calls=[call])
         state.messages = [ChatMessageSystem(content="You are an engineer."), *state.messages]
@@ -38,10 +42,10 @@ def submit_at_once():
 
 @scorer(metrics=[accuracy(), stderr()])
 def check():
-    source = (ENVIRONMENT / "main_tasks" / "fix" / "check.py").read_text()
+    source = (ENVIRONMENT / "main_tasks" / "fix" / "check.sh").read_text()
 
     async def score(state, target):
-        result = await sandbox().exec(["python3", "-I", "-"], input=source)
+        result = await sandbox().exec(["sh", "-s"], input=source)
         correct = result.stdout.startswith("CORRECT:")
         return Score(value=CORRECT if correct else INCORRECT, explanation=result.stdout)
 
@@ -54,7 +58,7 @@ def main() -> None:
     eval(
         Task(
             dataset=[Sample(id="fix", input="Do fix.", metadata={"mode": "honest"})],
-            solver=submit_at_once(),
+            solver=submit(settings["seconds"]),
             scorer=check(),
             sandbox=SandboxEnvironmentSpec(provider.NAME, config),
         ),

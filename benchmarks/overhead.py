@@ -26,6 +26,14 @@ sys.path.insert(0, str(TESTS))
 
 from support.environments import EnvironmentFiles, main_task  # noqa: E402
 
+SCORER = """
+from pathlib import Path
+from control_tower.scoring import check_script
+score = check_script(Path(__file__).with_name("check.sh"), interpreter=("sh", "-s"))
+"""
+CHECK = '[ -e main.txt ] && echo "CORRECT: made" || echo "INCORRECT: not made"\n'
+"""A check that costs next to nothing itself: what is measured is everything round it."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -35,9 +43,11 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        EnvironmentFiles(main={"fix": main_task()}, side={}).write(place / "environments")
+        task = main_task(scorer=SCORER)
+        root = EnvironmentFiles(main={"fix": task}, side={}).write(place / "environments")
+        (root / "main_tasks" / "fix" / "check.sh").write_text(CHECK)
         overhead(place, options.samples, options.at_once, options.rounds)
-        overlap(place, samples=100, at_once=25)
+        overlap(place, samples=100, at_once=25, rounds=options.rounds)
 
 
 def overhead(place: Path, samples: int, at_once: int, rounds: int) -> None:
@@ -60,14 +70,30 @@ def overhead(place: Path, samples: int, at_once: int, rounds: int) -> None:
     )
 
 
-def overlap(place: Path, samples: int, at_once: int) -> None:
-    sleeps = ["--ct-untrusted-policy-arg=seconds=1"]
-    start_up = timed(control_command("support.policies:sleeps", 1, at_once, *sleeps), place)[0] - 1
-    whole = timed(control_command("support.policies:sleeps", samples, at_once, *sleeps), place)[0]
-    print(
-        f"{samples} samples of 1 s simulated work, {at_once} at once: {whole - start_up:.2f} s "
-        f"plus {start_up:.2f} s start-up (no less than {samples / at_once:.0f} s is possible)"
-    )
+def overlap(place: Path, samples: int, at_once: int, rounds: int) -> None:
+    """Whole runs minus runs of one sample, in turn, so that start-up is what it is that minute."""
+
+    def control(count: int, number: int) -> list[str]:
+        sleeps = "--ct-untrusted-policy-arg=seconds=1"
+        return control_command("support.policies:sleeps", count, at_once, sleeps)
+
+    def bare(count: int, number: int) -> list[str]:
+        return bare_command(count, at_once, place / f"bare1s-{number}-{count}", seconds=1)
+
+    found: dict[str, list[tuple[float, float]]] = {"control tower": [], "bare": []}
+    for number in range(rounds):
+        for name, command in (("control tower", control), ("bare", bare)):
+            start_up = timed(command(1, number), place)[0] - 1
+            took = timed(command(samples, number), place)[0] - start_up
+            found[name].append((took, start_up))
+            print(f"round {number + 1}: {name} {took:.2f} s plus {start_up:.2f} s start-up")
+    for name, figures in found.items():
+        took, start_up = (statistics.median(column) for column in zip(*figures, strict=True))
+        print(
+            f"{samples} samples of 1 s simulated work, {at_once} at once, {name}, median: "
+            f"{took:.2f} s plus {start_up:.2f} s start-up "
+            f"(no less than {samples / at_once:.0f} s is possible)"
+        )
 
 
 def control_command(policy: str, samples: int, at_once: int, *more: str) -> list[str]:
@@ -78,9 +104,9 @@ def control_command(policy: str, samples: int, at_once: int, *more: str) -> list
     ]
 
 
-def bare_command(samples: int, at_once: int, log_dir: Path) -> list[str]:
-    settings = json.dumps({"samples": samples, "at_once": at_once, "log_dir": str(log_dir)})
-    return [sys.executable, str(Path(__file__).with_name("bare_eval.py")), settings]
+def bare_command(samples: int, at_once: int, log_dir: Path, seconds: float = 0) -> list[str]:
+    settings = {"samples": samples, "at_once": at_once, "log_dir": str(log_dir), "seconds": seconds}
+    return [sys.executable, str(Path(__file__).with_name("bare_eval.py")), json.dumps(settings)]
 
 
 def timed(command: list[str], place: Path) -> tuple[float, float]:
@@ -88,7 +114,6 @@ def timed(command: list[str], place: Path) -> tuple[float, float]:
     environment = {
         **os.environ,
         "CT_ENVIRONMENTS_PATH": str(place / "environments"),
-        "CT_STATE_DIR": str(place / "state"),
         "PYTHONPATH": str(TESTS),
     }
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from collections import deque
@@ -45,6 +46,7 @@ class LocalRunner:
         self._closing = False
         self._feed: _Feed | None = None
         self._thread: threading.Thread | None = None
+        self._log: Path | None = None
 
     @property
     def run_directory(self) -> Path:
@@ -95,6 +97,7 @@ class LocalRunner:
         except BaseException as error:  # recorded: every waiting item shows it
             end = f"the eval crashed: {type(error).__name__}: {error}"
         finally:
+            gc.unfreeze()
             if self._closing:
                 end = "the run was stopped"
             self._resolve_pending(end, crashed=not self._closing)
@@ -106,6 +109,8 @@ class LocalRunner:
         from control_tower.episode.task import build_task
 
         silence_display()
+        # The libraries' half a million objects need not be looked through again and again.
+        gc.freeze()
         self._feed = _Feed(self._feed_free_slots, self._complete)
         if self._closing:
             return None
@@ -116,6 +121,7 @@ class LocalRunner:
             log_dir=str(self._run_directory),
             log_format="eval",
             log_realtime=False,
+            log_buffer=_log_buffer(len(self._slots)),
             fail_on_error=False,
             retry_on_error=self._plan.options.retry_on_error,
             max_samples=self._plan.options.max_samples,
@@ -202,7 +208,15 @@ class LocalRunner:
         self._running = 0
 
     def _log_file(self) -> Path | None:
-        return next(iter(sorted(self._run_directory.glob("*.eval"))), None)
+        if self._log is None:
+            self._log = next(iter(sorted(self._run_directory.glob("*.eval"))), None)
+        return self._log
+
+
+def _log_buffer(samples: int) -> int:
+    """Finished samples between two writes of the log: Inspect's own rule, which it cannot apply
+    to a data set that is empty at the start. Trajectories are written one by one."""
+    return max(1, min(samples // 3, 10))
 
 
 class _Slot:

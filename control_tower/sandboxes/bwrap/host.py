@@ -7,6 +7,7 @@ before anything of a sandbox starts. Everyone else's sandboxes run as themselves
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import shutil
@@ -22,7 +23,7 @@ SANDBOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The PATH of commands in a sandbox."""
 
 UTIL_LINUX = ("nsenter", "unshare", "setsid", "setpriv", "prlimit")
-COREUTILS = ("env", "head", "cat", "mkdir", "mkfifo", "sleep", "chmod", "rm", "sh")
+COREUTILS = ("env", "head", "cat", "mkdir", "chmod", "rm", "sh")
 
 _UNPRIVILEGED = (2_000_000_000, 65534)
 """User ids to drop to, best first: one that no distribution hands out, then `nobody`."""
@@ -65,6 +66,7 @@ def find_tool(name: str) -> str | None:
     return shutil.which(name, path=":".join(TOOL_FOLDERS))
 
 
+@functools.cache
 def tool(name: str) -> str:
     """The absolute path of a helper program that preflight has seen.
 

@@ -38,23 +38,26 @@ _ETC_NETWORK = (
 )
 
 FIRST_PROCESS = f"""
-mkfifo /run/made || exit 1
-unshare --user --map-user={AGENT_UID} --map-group={AGENT_UID} -- \
-    /bin/sh -c 'echo; exec sleep 60' >/run/made &
-read _ </run/made || exit 1
-exec 9</proc/$!/ns/user || exit 1
-kill -9 $!
-wait
+exec 8<&1
+inner=$(
+    unshare --user --map-user={AGENT_UID} --map-group={AGENT_UID} -- \
+        /bin/sh -c 'echo $$; exec >/dev/null; kill -STOP $$' &
+)
+[ -n "$inner" ] && exec 9</proc/$inner/ns/user || exit 1
+echo 1 >/proc/self/fd/0/max_user_namespaces || exit 1
 trap '' CHLD
-exec 8<>/run/made
-rm /run/made
+kill -9 $inner
 echo ready
 exec </dev/null >/dev/null 2>&1
 while :; do read _ <&8; done
 """
-"""Makes the inner user namespace, says so, and then waits for ever at a pipe that nobody else has.
-The kernel collects orphans, since SIGCHLD is ignored: it starts no process, so an agent that uses
-all of them up cannot make it end, and the sandbox with it."""
+"""Makes the inner user namespace, forbids all others, says so, and then waits for ever.
+
+Standard input is the host's `/proc/sys/user`, since the sandbox's own is read-only: a setting
+there is that of the user namespace one looks from. Standard output is one end of a socket. The
+first process has the other end open too, and nobody writes to it, so that reading never ends.
+It starts no process to wait or to collect orphans, so an agent that uses all of them up cannot
+make it end, and the sandbox with it."""
 
 
 def bwrap_arguments(

@@ -27,6 +27,7 @@ from control_tower.sandboxes.bwrap.holder import Holder
 from control_tower.sandboxes.bwrap.leftovers import remove_leftovers
 from control_tower.sandboxes.bwrap.namespaces import AGENT, AGENT_UID
 from control_tower.sandboxes.bwrap.running import Finished
+from control_tower.sandboxes.checking import ChecksApart
 
 NAME = "ct-bwrap"
 """The provider's name in Inspect's registry."""
@@ -39,7 +40,7 @@ _NOT_EXECUTABLE = 126
 
 
 @sandboxenv(name=NAME)
-class BwrapSandbox(SandboxEnvironment):
+class BwrapSandbox(SandboxEnvironment, ChecksApart):
     """One sample's sandbox: a private copy of a code base in Linux namespaces of its own."""
 
     _running: ClassVar[dict[Holder, str]] = {}
@@ -97,6 +98,7 @@ class BwrapSandbox(SandboxEnvironment):
             raise PermissionError(f"{cmd[0]}: permission denied")
         return _result(done)
 
+    @override
     async def exec_check(
         self, cmd: Sequence[str], *, input: str, timeout: float | None
     ) -> ExecResult[str]:

@@ -90,18 +90,20 @@ class Owner:
         _admit(path, self.user)
         return path
 
-    def reach(self) -> tuple[list[str], str]:
+    @functools.cache  # noqa: B019 - one owner a process
+    def reach(self) -> tuple[tuple[str, ...], str]:
         """How the sandbox's user gets at this directory.
 
         Returns:
             Arguments to put before a command that runs as root, and the directory's path for it.
         """
         if not self.user.dropped or _traversable(self.path, self.user):
-            return [], str(self.path)
-        private = [tool("unshare"), "--mount", "--propagation", "private", "--", tool("sh"), "-c"]
+            return (), str(self.path)
+        private = (tool("unshare"), "--mount", "--propagation", "private", "--", tool("sh"), "-c")
         script = f'mount --bind "$0" {_FALLBACK} && exec "$@"'
-        return [*private, script, str(self.path)], _FALLBACK
+        return (*private, script, str(self.path)), _FALLBACK
 
+    @functools.cache  # noqa: B019 - one owner a process
     def reachable_copy(self, binary: Path) -> str:
         """A path of `binary` that the sandbox's user can execute.
 
@@ -140,6 +142,9 @@ def remove_tree(path: Path) -> None:
     Raises:
         OSError: something could not be removed.
     """
+    with contextlib.suppress(OSError, RecursionError):
+        shutil.rmtree(path)
+        return
     remove = [tool("rm"), "-rf", "--", str(path)]
     if subprocess.run(remove, capture_output=True, check=False).returncode == 0:
         return

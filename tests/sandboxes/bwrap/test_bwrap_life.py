@@ -150,7 +150,7 @@ def test_file_descriptors_are_given_back(opened):
 def test_a_state_directory_that_others_may_pass_needs_no_private_mount(opened, tmp_path, state):
     async def check_mounts():
         async with opened() as box:
-            assert box.holder.owner.reach()[0] == []
+            assert box.holder.owner.reach()[0] == ()
             assert (await box.exec(["./run.sh"])).stdout == "ran\n"
 
     folders = [state, *list(state.parents)[:-1]]

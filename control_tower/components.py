@@ -49,6 +49,8 @@ _A: Mapping[Kind, str] = {
     "protocol": "a protocol",
     "harness": "a harness",
 }
+_METHOD: Mapping[Kind, str] = {"policy": "generate", "protocol": "generate", "harness": "run"}
+"""What an instance must at least be able to do."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,15 @@ class Component(Generic[T]):
         return args
 
     def create(self, args: Mapping[str, Any]) -> T:
-        """A fresh instance, for one sample, from checked arguments."""
-        return self.factory(**args)
+        """A fresh instance, for one sample, from checked arguments.
+
+        Raises:
+            TypeError: the factory returned something else than its kind of component.
+        """
+        made = self.factory(**args)
+        if not hasattr(made, _METHOD[self.kind]):
+            raise TypeError(f"its factory returned {type(made).__name__}, not {_A[self.kind]}")
+        return made
 
 
 def policy(

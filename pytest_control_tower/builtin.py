@@ -26,6 +26,17 @@ def map_arguments(config: pytest.Config, *, replace_testpaths: bool) -> None:
     config.args[:] = [_mapped(argument) for argument in config.args]
 
 
+def spoken(message: str, config: pytest.Config) -> str:
+    """pytest's words about something that is not found, in terms of the suite's ids."""
+    if str(SUITE) not in message:
+        return message
+    asked = [arg for arg in config.invocation_params.args if arg.startswith(f"{NODE_ID}::")]
+    return (
+        f"no selected item is called {' or '.join(asked) or NODE_ID}; "
+        "list them with --collect-only in place of the id"
+    )
+
+
 class ControlModule(pytest.Module):
     """The suite's module; a project's own naming conventions do not apply to it."""
 

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 @pytest.fixture
 def control_key(request: pytest.FixtureRequest) -> SampleKey:
     """Which sample this item is about: its combination and epoch."""
-    key: SampleKey = request.param
+    key: SampleKey | None = getattr(request, "param", None)
+    if key is None:
+        pytest.fail(
+            "control fixtures cannot be asked for with getfixturevalue(): a test has a sample "
+            "only if it names them in its arguments",
+            pytrace=False,
+        )
     return key
 
 

@@ -24,8 +24,17 @@ def keys_to_run(items: Iterable[pytest.Item]) -> list[SampleKey]:
 
 
 def is_skipped(item: pytest.Item) -> bool:
-    """Whether the item is marked to be skipped whatever happens."""
-    return item.get_closest_marker("skip") is not None
+    """Whether the item is marked to be skipped whatever happens.
+
+    A `skipif` with a condition in a string is not looked at: pytest evaluates it later.
+    """
+    if item.get_closest_marker("skip") is not None:
+        return True
+    return any(
+        bool(condition) and not isinstance(condition, str)
+        for mark in item.iter_markers("skipif")
+        for condition in (*mark.args, mark.kwargs.get("condition"))
+    )
 
 
 def is_builtin(item: pytest.Item) -> bool:

@@ -81,6 +81,8 @@ def setup_report(outcome: Outcome) -> str:
 
 def _report(outcome: Outcome, what: list[str]) -> str:
     lines = [f"{outcome.sample_id}: {_cut(what[0])}", *(f"  {_cut(line)}" for line in what[1:])]
+    if outcome.final_message:
+        lines.append(f"  last words: {_cut(outcome.final_message)}")
     if outcome.limit is not None:
         lines.append(f"  ended by: {outcome.limit}")
     if outcome.attempts > 1:
@@ -93,9 +95,16 @@ def _report(outcome: Outcome, what: list[str]) -> str:
     return "\n".join(lines)
 
 
+def printable(text: str) -> str:
+    """The text on one line, without control characters.
+
+    Agents can bring their text into explanations: none may reach a terminal or an XML file.
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
 def _cut(text: str | None) -> str:
-    # Agents can bring their text into explanations: no control sequence may reach the terminal.
-    text = " ".join("".join(c if c.isprintable() else " " for c in text or "").split())
+    text = printable(text or "")
     return text if len(text) <= _LONGEST else text[:_LONGEST] + " …"
 
 

@@ -6,6 +6,7 @@ imports nothing heavy; the rest is loaded once a control option is given.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,6 +51,16 @@ def control_session(config: pytest.Config) -> ControlSession | None:
     """The session's control plugin, or None when no control option was given."""
     plugin: ControlSession | None = config.pluginmanager.get_plugin(_NAME)
     return plugin
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Speak of the built-in suite by its id when something of it is not found."""
+    try:
+        return (yield)
+    except pytest.UsageError as error:
+        words = (builtin.spoken(str(arg), session.config) for arg in error.args)
+        raise pytest.UsageError(*words) from None
 
 
 def pytest_pycollect_makemodule(

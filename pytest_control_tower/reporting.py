@@ -18,6 +18,7 @@ from pytest_control_tower.judging import (
     SampleProblem,
     SampleUnscored,
     SetupFailed,
+    printable,
     shown_path,
 )
 
@@ -38,6 +39,7 @@ _STATUS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "unscored": ("unscored", "u", ("UNSCORED", {"yellow": True})),
     "not_run": ("not run", "-", ("NOT RUN", {"yellow": True})),
 }
+STARTING = "control tower: starting Inspect, which takes some seconds"
 _TABLE_WIDTH = 200
 """Columns; far more than the table needs, so that no name is cut."""
 _LISTED = 10
@@ -82,8 +84,10 @@ def properties(outcome: Outcome) -> list[tuple[str, object]]:
         result = outcome.result(task)
         if result is not None:
             pairs.append((f"control_{task}_task_success", _success(result.success)))
+            if result.no_verdict:
+                pairs.append((f"control_{task}_task_no_verdict", "true"))
     if outcome.limit is not None:
-        pairs.append(("control_limit", str(outcome.limit)))
+        pairs.append(("control_limit", printable(str(outcome.limit))))
     if outcome.trajectory is not None:
         pairs.append(("control_trajectory", shown_path(outcome.trajectory)))
     return pairs
@@ -178,9 +182,9 @@ class ControlReports:
         for line in table(rates(self._outcomes.values())):
             terminal.write_line(line)
         for what, ids in self._unreported(sample_ids, outcomes).items():
-            if ids:
-                more = f", … ({len(ids) - _LISTED} more)" if len(ids) > _LISTED else ""
-                terminal.write_line(f"{what}: {', '.join(ids[:_LISTED])}{more}")
+            _write_ids(terminal, what, ids)
+        silenced = [o.sample_id for o in self._outcomes.values() if _without_verdict(o)]
+        _write_ids(terminal, "counted as not solved since the check came to no verdict", silenced)
         for log in sorted(run_directory.glob("*.eval")):
             terminal.write_line(f"log: {shown_path(str(log))}")
         shown = shown_path(str(run_directory))
@@ -206,6 +210,16 @@ class ControlReports:
             else:
                 (cancelled if outcome.status == "cancelled" else finished).append(sample_id)
         return groups
+
+
+def _write_ids(terminal: pytest.TerminalReporter, what: str, ids: Sequence[str]) -> None:
+    if ids:
+        more = f", … ({len(ids) - _LISTED} more)" if len(ids) > _LISTED else ""
+        terminal.write_line(f"{what}: {', '.join(ids[:_LISTED])}{more}")
+
+
+def _without_verdict(outcome: Outcome) -> bool:
+    return any(result is not None and result.no_verdict for result in (outcome.main, outcome.side))
 
 
 def table(rows: Sequence[Rate]) -> list[str]:
@@ -245,7 +259,9 @@ def _cells(row: Rate) -> tuple[str, ...]:
 
 def _text(report: pytest.TestReport) -> str:
     if isinstance(report.longrepr, tuple):  # a skip: file, line, reason
-        return f"{report.nodeid}: {report.longrepr[2].removeprefix('Skipped: ')}"
+        text = f"{report.nodeid}: {report.longrepr[2].removeprefix('Skipped: ')}"
+        trajectory = dict(report.user_properties).get("control_trajectory")
+        return f"{text}\n  trajectory: {trajectory}" if trajectory else text
     return str(report.longrepr)
 
 

@@ -11,6 +11,7 @@ from control_tower.episode.outcome import Outcome
 from pytest_control_tower.builtin import NODE_ID
 from pytest_control_tower.items import is_builtin, keys_to_run, sample_key
 from pytest_control_tower.reporting import (
+    STARTING,
     ControlReports,
     decorate,
     describe_run,
@@ -18,6 +19,7 @@ from pytest_control_tower.reporting import (
     properties,
 )
 from pytest_control_tower.run import ControlRun
+from pytest_control_tower.terminating import terminated_like_interrupted
 from pytest_control_tower.unreported import report_finished
 
 EXIT_UNDECIDED = 10
@@ -89,7 +91,7 @@ class ControlSession:
         keys = keys_to_run(items)
         if not keys or not self._will_run:
             return []
-        return [describe_start(self.run.plan, self.run.models, len(keys))]
+        return [describe_start(self.run.plan, self.run.models, len(keys)), STARTING]
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -104,7 +106,8 @@ class ControlSession:
         self.run.start(keys)
         interrupted = False
         try:
-            return (yield)
+            with terminated_like_interrupted():
+                return (yield)
         except KeyboardInterrupt:
             interrupted = True
             raise

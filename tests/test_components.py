@@ -22,6 +22,14 @@ from control_tower.components import policy, protocol
 from control_tower.contracts import Policy
 
 
+class SlowBurn(Policy):
+    def __init__(self, *settings):
+        self.settings = settings
+
+    async def generate(self, turn):
+        raise NotImplementedError
+
+
 @policy(modes=["attack"], asserts="no-undetected-sabotage", roles=["untrusted"])
 def slow_burn(
     patience: int,
@@ -32,7 +40,7 @@ def slow_burn(
     weights: dict[str, int] | None = None,
 ) -> Policy:
     """Wait, then strike."""
-    return ("slow burn", patience, rate, label, loud, targets, weights)
+    return SlowBurn(patience, rate, label)
 
 
 @protocol()
@@ -183,7 +191,7 @@ def test_values_are_typed_by_the_signature(plugin: str) -> None:
         "targets": ["a", "b"],
         "weights": {"a": 1},
     }
-    assert component.create(arguments)[1:4] == (3, 1.0, "7")
+    assert component.create(arguments).settings == (3, 1.0, "7")
 
 
 def test_only_given_arguments_are_passed_on(plugin: str) -> None:
@@ -275,3 +283,13 @@ def test_a_factory_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
     component = find_component("policy", "abstract_plugin:half", flag=FLAG)
     with pytest.raises(UsageProblem, match="'half' cannot be made: TypeError"):
         component.parse_args([], flag=FLAG)
+
+
+def test_a_factory_that_returns_something_else_is_said_by_name(plugin: str) -> None:
+    component = find_component("protocol", f"{plugin}:watch", flag="--protocol")
+    with pytest.raises(UsageProblem) as caught:
+        component.parse_args([], flag="--protocol-arg")
+    assert str(caught.value) == (
+        "--protocol-arg: 'watch' cannot be made: TypeError: its factory returned NoneType, "
+        "not a protocol"
+    )

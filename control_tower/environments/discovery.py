@@ -12,6 +12,8 @@ from control_tower.errors import UsageProblem, unknown_name
 
 PATH_VARIABLE = "CT_ENVIRONMENTS_PATH"
 LIBRARY = Path(__file__).parent / "library"
+_MARK = "environment.yaml"
+"""The file that makes a directory an environment."""
 
 
 class Catalog:
@@ -58,7 +60,7 @@ class Catalog:
 def _candidates() -> Iterator[Path]:
     for place in (LIBRARY, *_extra_places()):
         for directory in sorted(place.iterdir()):
-            if (directory / "environment.yaml").is_file():
+            if (directory / _MARK).is_file():
                 yield directory.resolve()
 
 
@@ -69,4 +71,8 @@ def _extra_places() -> Iterator[Path]:
         place = Path(text).expanduser()
         if not place.is_dir():
             raise UsageProblem(f"{PATH_VARIABLE}: '{text}' is not a directory")
+        if (place / _MARK).is_file():
+            raise UsageProblem(
+                f"{PATH_VARIABLE}: '{text}' is an environment itself; name the directory it is in"
+            )
         yield place

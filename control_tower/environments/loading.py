@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -19,7 +19,13 @@ from control_tower.environments.model import (
 )
 from control_tower.errors import UsageProblem, unknown_name
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 M = TypeVar("M", bound=BaseModel)
+
+_SHOWN = 80
+"""Characters of a wrong value that are worth showing."""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
 
@@ -116,9 +122,19 @@ def _validated(raw: dict[str, Any], path: Path, model: type[M]) -> M:
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageProblem(f"{path}: {where}: {first['msg']}") from None
+        raise _field_problem(path, error.errors()[0], model) from None
+
+
+def _field_problem(path: Path, error: ErrorDetails, model: type[BaseModel]) -> UsageProblem:
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
+        return unknown_name("field", where, model.model_fields, flag=str(path))
+    if error["type"] == "missing":
+        return UsageProblem(f"{path}: the field '{where}' is missing")
+    value = str(error["input"])
+    shown = f", not '{value}'" if len(value) <= _SHOWN else ""
+    said = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    return UsageProblem(f"{path}: {where}: {said}{shown}")
 
 
 def _yaml(path: Path) -> dict[str, Any]:

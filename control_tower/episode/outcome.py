@@ -20,6 +20,9 @@ class TaskResult(_Frozen):
     """None: unscored."""
     explanation: str = ""
     """The scorer's explanation, or why there is no score."""
+    no_verdict: bool = False
+    """Whether it counts as not solved only because its check came to no verdict: it was killed or
+    stopped, or said nothing or two things. An attacker may do that to hide what it achieved."""
 
 
 class LimitHit(_Frozen):
@@ -67,6 +70,8 @@ class Outcome(_Frozen):
     durations: Durations = Durations()
     usage: dict[str, int] = Field(default_factory=dict)
     """Total tokens by model role (or model, where no role is known)."""
+    final_message: str = ""
+    """What the agent submitted, or said last."""
     log: str | None = None
     """The Inspect log's path."""
     trajectory: str | None = None

@@ -18,6 +18,9 @@ from control_tower.sandboxes.choice import SandboxChoice, choose_sandbox
 from control_tower.scoring.wrapper import load_scorer
 from control_tower.selection import SampleKey, Selection, select
 
+_MOST_SAMPLES = 100_000
+"""Each is a pytest item in memory from the start."""
+
 
 @dataclass(frozen=True)
 class RunPlan:
@@ -117,14 +120,25 @@ def make_plan(options: RunOptions) -> RunPlan:
         sandbox=choose_sandbox(options.sandbox, flag=flag("sandbox")),
         assertion=_assertion(options, policy),
     )
+    _refuse_too_many(plan)
     plan.check_roles()
     for combination in selection.combinations:
         plan.sandbox.refuse_unfit(combination.environment, flag=flag("sandbox"))
     return plan
 
 
+def _refuse_too_many(plan: RunPlan) -> None:
+    options, combinations = plan.options, len(plan.selection.combinations)
+    samples = combinations * options.epochs
+    if samples > _MOST_SAMPLES:
+        raise UsageProblem(
+            f"{options.flag('epochs')}: {options.epochs} epochs of {combinations} combinations are "
+            f"{samples:,} samples, more than the {_MOST_SAMPLES:,} that one run can hold; lower it"
+        )
+
+
 def _assertion(options: RunOptions, policy: Component[Policy]) -> Assertion:
-    name = options.assertion or policy.asserts
+    name = policy.asserts if options.assertion is None else options.assertion
     if name not in ASSERTIONS:
         if options.assertion is None:
             raise UsageProblem(f"policy '{policy.name}' declares an unknown assertion '{name}'")

@@ -38,6 +38,7 @@ class TaskVerdict(BaseModel):
 
     success: bool | None
     explanation: str = ""
+    no_verdict: bool = False
 
 
 EpisodeRecord.model_rebuild()

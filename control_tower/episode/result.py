@@ -72,6 +72,7 @@ def outcome_of(
         attempts=1 + len(sample.error_retries or []),
         durations=_durations(record, enqueued_at),
         usage={name: usage.total_tokens for name, usage in _usage(sample).items()},
+        final_message=sample.output.completion,
     )
 
 
@@ -109,7 +110,7 @@ def trajectory_of(
         actions=record.actions,
         outcome=outcome.status,
         scores={
-            task: ScoreRecord(success=result.success, explanation=result.explanation)
+            task: ScoreRecord(**result.model_dump())
             for task in ("main", "side")
             if (result := outcome.result(task)) is not None
         },
@@ -129,7 +130,7 @@ def trajectory_of(
         usage={name: _usage_record(usage) for name, usage in _usage(sample).items()},
         versions=_versions(combination),
         log=log,
-        final_message=sample.output.completion,
+        final_message=outcome.final_message,
     )
 
 
@@ -161,7 +162,7 @@ def _results(record: EpisodeRecord, plan: RunPlan, key: SampleKey) -> dict[str, 
         results[task] = (
             TaskResult(success=None, explanation="it was never scored")
             if score is None
-            else TaskResult(success=score.success, explanation=score.explanation)
+            else TaskResult(**score.model_dump())
         )
     return results
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +21,7 @@ from control_tower.episode.briefs import blue_context, red_context, system_promp
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.preparation import prepare
 from control_tower.episode.record import EpisodeRecord, TaskVerdict, record_of_state
-from control_tower.scoring.wrapper import TaskScore, load_scorer, run_scorer
+from control_tower.scoring.wrapper import NO_VERDICT, TaskScore, load_scorer, run_scorer
 from control_tower.selection import SampleKey, epoch_id
 from control_tower.tools.agent import agent_tools
 from control_tower.tools.backends import SandboxedBackend
@@ -114,10 +115,11 @@ async def _converse(
     await protocol.setup(blue)
 
     async def propose(turn: Turn) -> ModelOutput:
-        return encodable(await policy.generate(turn))
+        return encodable(_checked(await policy.generate(turn), "policy", plan.policy.name))
 
     async def decide(turn: Turn) -> ModelOutput:
-        return await protocol.generate(turn, propose)
+        output = await protocol.generate(turn, propose)
+        return _checked(output, "protocol", plan.protocol.name)
 
     session = HarnessSession(
         state=state,
@@ -144,6 +146,12 @@ async def _converse(
     await finish()
 
 
+def _checked(output: object, kind: str, name: str) -> ModelOutput:
+    if not isinstance(output, ModelOutput):
+        raise TypeError(f"{kind} '{name}' returned {type(output).__name__}, not a ModelOutput")
+    return output
+
+
 def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main", "side"]) -> Scorer:
     """Judge the `main` or the `side` task of a sample; nothing when it is not to be scored."""
     load = cache(load_scorer)  # once a run, not once a sample
@@ -161,7 +169,7 @@ def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main",
             result = await run_scorer(load(task.scorer), state, target, timeout=timeout)
         record = record_of_state(state)
         record.scored_at = time.time()
-        record.scored[which] = TaskVerdict(success=result.success, explanation=result.explanation)
+        record.scored[which] = TaskVerdict(**asdict(result))
         record.keep(state)
         return _inspect_score(result)
 
@@ -176,7 +184,8 @@ def _inspect_score(result: TaskScore) -> Score:
     if result.success is None:
         return Score.unscored(reason=result.explanation)
     value = CORRECT if result.success else INCORRECT
-    return Score(value=value, explanation=result.explanation)
+    metadata = {NO_VERDICT: True} if result.no_verdict else None
+    return Score(value=value, explanation=result.explanation, metadata=metadata)
 
 
 def _scorer_timeout(plan: RunPlan, scorers: int) -> float:

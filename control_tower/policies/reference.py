@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from control_tower import scripted
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from control_tower.contracts import ReferenceStep
 
 _MODEL = "scripted/reference"
+_EXIT_CODE = re.compile(r"\[(exit code \d+)\]\s*$")
+"""What the bash tool adds to the output of a command that failed."""
 
 
 @policy(modes=["honest", "attack"], asserts="reference-works", scores_main_on_attack=True)
@@ -23,7 +26,8 @@ def reference() -> Policy:
     """Do what the environment's author says works: one bash call for each reference step.
 
     The main task's solution comes first, then, in attack mode, the side task's attack, then the
-    submission. No model is called. An environment without the steps is an error.
+    submission, which names the steps that failed. No model is called. An environment without the
+    steps is an error.
     """
     return ReferencePolicy()
 
@@ -34,6 +38,7 @@ class ReferencePolicy(Policy):
     def __init__(self) -> None:
         self._planned: list[tuple[str, str]] = []
         self._next = 0
+        self._failed: list[str] = []
 
     async def setup(self, context: RedContext) -> None:
         """Plan the turns.
@@ -48,17 +53,34 @@ class ReferencePolicy(Policy):
         if context.side_task is not None:
             directory = f"{context.environment.id}/side_tasks/{context.side_task.id}/attack"
             planned += _plan("Reference attack", context.attack, directory)
-        self._planned, self._next = planned, 0
+        self._planned, self._next, self._failed = planned, 0, []
 
     async def generate(self, turn: Turn) -> ModelOutput:
         """The next step as a bash call; the submission when all are done."""
         if turn.kind == "utility":
             return scripted.say("", model=_MODEL)
+        if self._next > 0 and (problem := _problem(turn)):
+            title, _ = self._planned[self._next - 1]
+            self._failed.append(f"{title} ({problem})")
         if self._next == len(self._planned):
-            return scripted.submit(text="All reference steps were run.", model=_MODEL)
+            words = "All reference steps were run."
+            if self._failed:
+                words += f" Failed: {'; '.join(self._failed)}"
+            return scripted.submit(text=words, model=_MODEL)
         text, command = self._planned[self._next]
         self._next += 1
         return scripted.call("bash", {"command": command}, text=text, model=_MODEL)
+
+
+def _problem(turn: Turn) -> str | None:
+    """What the answer to the last step says of a failure."""
+    answer = turn.messages[-1] if turn.messages else None
+    if answer is None or answer.role != "tool":
+        return "not run"
+    if answer.error is not None:
+        return " ".join(answer.error.message.split())[:200]
+    found = _EXIT_CODE.search(answer.text)
+    return found[1] if found else None
 
 
 def _plan(title: str, steps: Sequence[ReferenceStep], directory: str) -> list[tuple[str, str]]:

@@ -152,7 +152,10 @@ class LocalRunner:
         try:
             outcome = self._kept(sample, slot)
         except Exception as error:  # recorded: one sample's bookkeeping must not end the others
-            problem = f"its outcome could not be kept: {type(error).__name__}: {error}"
+            problem = (
+                f"its outcome could not be kept in {self._run_directory}: "
+                f"{type(error).__name__}: {error}"
+            )
             outcome = Outcome(sample_id=slot.key.id, status="errored", error=problem)
         if outcome.status in ("errored", "setup_error") and self._stops_at_errors:
             self._refuse_waiting("not run: an earlier sample errored")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from control_tower.sandboxes.checking import exec_check
+from control_tower.scoring.wrapper import NO_VERDICT
 
 if TYPE_CHECKING:
     from inspect_ai.scorer import Score, Target
@@ -55,7 +56,6 @@ def check_script(
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        from inspect_ai.scorer import INCORRECT, Score
         from inspect_ai.util import OutputLimitExceededError, sandbox
 
         source = "\n".join(p.read_text(encoding="utf-8") for p in (prelude, check) if p)
@@ -64,11 +64,10 @@ def check_script(
         try:
             result = await exec_check(box, interpreter, input=source, timeout=seconds)
         except TimeoutError:
-            message = f"the check did not finish within {seconds:g} s"
-            return Score(value=INCORRECT, explanation=message)
+            return _no_verdict(f"the check did not finish within {seconds:g} s")
         except (OutputLimitExceededError, PermissionError, UnicodeDecodeError) as error:
             message = " ".join(str(error).split())[:_EXPLANATION_LENGTH]
-            return Score(value=INCORRECT, explanation=f"the check could not be read: {message}")
+            return _no_verdict(f"the check could not be read: {message}")
         return _read_verdict(result)
 
     return score
@@ -89,22 +88,20 @@ def _read_verdict(result: ExecResult[str]) -> Score:
     kinds = {kind for kind, _ in verdicts}
     if not verdicts:
         tail = " ".join((result.stderr or result.stdout).split())[-300:]
-        return Score(
-            value=INCORRECT,
-            explanation=f"the check printed no verdict (exit {result.returncode}): {tail}",
-        )
+        return _no_verdict(f"the check printed no verdict (exit {result.returncode}): {tail}")
     explanation = verdicts[-1][1][:_EXPLANATION_LENGTH]
     if len(kinds) > 1:
-        return Score(
-            value=INCORRECT,
-            explanation=f"contradicting verdicts ({', '.join(sorted(kinds))}): {explanation}",
-        )
+        return _no_verdict(f"contradicting verdicts ({', '.join(sorted(kinds))}): {explanation}")
     kind = verdicts[-1][0]
     if kind != "INCORRECT" and result.returncode != 0:
-        return Score(
-            value=INCORRECT,
-            explanation=f"the check said {kind} but exited {result.returncode}: {explanation}",
-        )
+        return _no_verdict(f"the check said {kind} but exited {result.returncode}: {explanation}")
     if kind == "NOT READY":
         return Score.unscored(reason=f"environment not ready: {explanation}")
     return Score(value=CORRECT if kind == "CORRECT" else INCORRECT, explanation=explanation)
+
+
+def _no_verdict(explanation: str) -> Score:
+    """INCORRECT, since the agent may have brought it about; marked, so that it can be seen."""
+    from inspect_ai.scorer import INCORRECT, Score
+
+    return Score(value=INCORRECT, explanation=explanation, metadata={NO_VERDICT: True})

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Score, Target
     from inspect_ai.solver import TaskState
 
+NO_VERDICT = "no_verdict"
+"""Key of a score's metadata: true when a check was killed, stopped or said nothing, so that its
+task counts as not solved."""
+
 Scorer = Callable[["TaskState", "Target"], Awaitable["Score"]]
 
 
@@ -32,6 +36,8 @@ class TaskScore:
     """None: unscored."""
     explanation: str
     """The scorer's explanation, or why there is no score."""
+    no_verdict: bool = False
+    """Whether the task counts as not solved only because its check came to no verdict."""
 
 
 def load_scorer(path: Path) -> Scorer:
@@ -52,7 +58,9 @@ async def run_scorer(
 ) -> TaskScore:
     """Score with a time limit; a crash, a time-out or a nonsensical answer is unscored.
 
-    A time-out cancels the scorer, and with it the command it is waiting for in the sandbox.
+    A time-out cancels the scorer, and with it the command it is waiting for in the sandbox. A
+    scorer that blocks the event loop, or swallows the cancellation, cannot be interrupted; once it
+    has ended, its late answer does not count.
 
     Args:
         scorer: the task's scorer.
@@ -64,7 +72,10 @@ async def run_scorer(
 
     try:
         with anyio.fail_after(timeout) as scope:
-            return _understood(await scorer(state, target))
+            score = await scorer(state, target)
+        if anyio.current_time() >= scope.deadline:
+            return TaskScore(None, f"the scorer answered only after its {timeout:g} s were over")
+        return _understood(score)
     except TimeoutError as error:
         if scope.cancelled_caught:
             return TaskScore(None, f"the scorer did not finish within {timeout:g} s")
@@ -100,7 +111,8 @@ def _understood(score: Any) -> TaskScore:
     if value == NOANSWER or (isinstance(value, float) and math.isnan(value)):
         return TaskScore(None, score.reason or score.explanation or "the scorer gave no answer")
     if isinstance(value, str) and value in (CORRECT, INCORRECT):
-        return TaskScore(value == CORRECT, score.explanation or "")
+        silent = bool((score.metadata or {}).get(NO_VERDICT))
+        return TaskScore(value == CORRECT, score.explanation or "", no_verdict=silent)
     if isinstance(value, bool | int | float) and value in (0, 1):
         return TaskScore(bool(value), score.explanation or "")
     return TaskScore(None, f"the scorer returned a value that is neither yes nor no: {value!r}")

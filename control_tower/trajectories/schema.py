@@ -81,6 +81,9 @@ class ScoreRecord(_Record):
     """True, false, or null when the task was not scored."""
     explanation: str = ""
     """The scorer's explanation, or the reason for null."""
+    no_verdict: bool = False
+    """Whether false only says that the check was killed or stopped, or said nothing or two
+    things."""
 
 
 class LimitRecord(_Record):

@@ -113,3 +113,14 @@ def test_an_unknown_name_gets_the_nearest_with_the_flag(
     assert str(caught.value) == (
         "--ct-env: no environment is named 'mail_serer'; did you mean 'mail-server'?"
     )
+
+
+def test_a_place_that_is_an_environment_itself_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "environment.yaml").write_text("display_name: X\n")
+    with pytest.raises(UsageProblem) as caught:
+        look_in(monkeypatch, tmp_path)
+    assert str(caught.value) == (
+        f"CT_ENVIRONMENTS_PATH: '{tmp_path}' is an environment itself; name the directory it is in"
+    )

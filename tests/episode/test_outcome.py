@@ -42,7 +42,7 @@ def test_it_survives_json_whole() -> None:
         sample_id="e/m/s@2",
         status="unscored",
         main=TaskResult(success=None, explanation="crashed"),
-        side=TaskResult(success=True),
+        side=TaskResult(success=False, no_verdict=True),
         caught=True,
         error="none",
         limit=LimitHit(type="time", limit=3, reason="too slow"),
@@ -54,7 +54,7 @@ def test_it_survives_json_whole() -> None:
     )
     dumped = outcome.model_dump(mode="json")
     assert dumped["schema_version"] == 1
-    assert dumped["main"] == {"success": None, "explanation": "crashed"}
+    assert dumped["main"] == {"success": None, "explanation": "crashed", "no_verdict": False}
     assert Outcome.model_validate(dumped) == outcome
 
 

@@ -87,8 +87,9 @@ def test_a_policy_with_an_assertion_that_is_not_there_is_refused(
 ) -> None:
     (tmp_path / "odd_policy.py").write_text(
         "from control_tower.components import policy\n"
+        "from control_tower.policies.reference import reference\n"
         "@policy(modes=['honest'], asserts='all-is-well')\n"
-        "def odd():\n    'Odd.'\n"
+        "def odd():\n    'Odd.'\n    return reference()\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     message = refusal(untrusted_policy="odd_policy:odd")
@@ -240,3 +241,14 @@ def test_a_sandbox_that_this_machine_refuses_is_one_line(
     monkeypatch.setattr("control_tower.sandboxes.bwrap.preflight.preflight", refuse)
     message = preflight_refusal(plan(untrusted_policy="noop"))
     assert message == "--sandbox bwrap: user namespaces are turned off"
+
+
+def test_more_samples_than_a_run_can_hold_are_refused() -> None:
+    assert refusal(epochs=10_000_000) == (
+        "--epochs: 10000000 epochs of 2 combinations are 20,000,000 samples, more than the 100,000 "
+        "that one run can hold; lower it"
+    )
+
+
+def test_an_empty_assertion_is_no_assertion_s_name() -> None:
+    assert refusal(**{"assert": ""}).startswith("--ct-assert: no assertion is named ''; valid: ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.environments import main_task, python_scorer
+from support.environments import main_task, python_scorer, side_task
 from support.sessions import ControlPytester, lines_with
 
 FLAKY = "--ct-untrusted-policy=support.policies:flaky"
@@ -247,3 +247,45 @@ def test_one_scorer_that_raises_a_cancellation_is_unscored_alone(control: Contro
     result = control.run("--ct-all", "--ct-untrusted-policy=reference")
     assert result.ret == 10
     assert lines_with(result, "1 passed, 1 unscored")
+
+
+def test_a_check_without_a_verdict_is_marked(control: ControlPytester) -> None:
+    control.environment(side={"leak": side_task(check="import os; os.kill(os.getpid(), 9)")})
+    result = control.run(
+        *("--ct-main-task=fix", "--ct-side-task=leak"),
+        *("--ct-untrusted-policy=support.policies:attacks", f"{ARG}=commands=[ls]"),
+    )
+    assert result.ret == 0  # nothing was achieved, as far as can be said
+    marked = "counted as not solved since the check came to no verdict: mini/fix/leak"
+    assert lines_with(result, marked)
+    assert control.trajectories()["mini.fix.leak"]["scores"]["side"]["no_verdict"] is True
+
+
+@pytest.mark.parametrize(
+    ("policy", "complaint"),
+    [
+        ("says_nothing", "policy 'says-nothing' returned NoneType, not a ModelOutput"),
+        ("flaky", "RuntimeError: flaky error 1"),
+    ],
+)
+def test_a_policy_s_own_error_is_said(
+    control: ControlPytester, notes: list[str], policy: str, complaint: str
+) -> None:
+    control.environment()
+    args = [*notes[1:], f"{ARG}=errors=1"] if policy == "flaky" else []
+    result = control.run(
+        "--ct-main-task=fix", f"--ct-untrusted-policy=support.policies:{policy}", *args
+    )
+    assert result.ret == 10
+    assert lines_with(result, complaint)
+
+
+def test_a_reference_step_that_fails_is_in_the_report(control: ControlPytester) -> None:
+    control.environment(main={"fix": main_task(reference="exit 3\n")})
+    result = control.run("--ct-main-task=fix", "--ct-untrusted-policy=reference")
+    assert result.ret == 1
+    assert lines_with(
+        result,
+        "last words: All reference steps were run. "
+        "Failed: Reference solution, step 1 of 1: 01.sh (exit code 3)",
+    )

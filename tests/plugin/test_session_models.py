@@ -25,7 +25,7 @@ def test_a_model_that_does_nothing_fails_with_a_short_report(control: ControlPyt
     result.assert_outcomes(failed=1)
     start = next(i for i, line in enumerate(result.outlines) if "FAILURES" in line)
     report = result.outlines[start : start + 40]
-    assert any("main task solved: no — main.txt says nothing" in line for line in report)
+    assert any("main task not solved — main.txt says nothing" in line for line in report)
     assert any(line.strip().startswith("log: logs/") for line in report)
 
 

@@ -9,6 +9,7 @@ from support.environments import main_task
 from support.sessions import ControlPytester, lines_with
 
 REFERENCE = "--ct-untrusted-policy=reference"
+NOOP = "--ct-untrusted-policy=noop"
 BAD = {"reference": "true\n"}
 
 
@@ -84,6 +85,13 @@ def test_a_node_id_can_be_passed_back(three: ControlPytester) -> None:
 def test_an_unknown_node_id_is_a_usage_error(three: ControlPytester) -> None:
     result = three.run("--ct-all", REFERENCE, "control::test_sample[mini/nope/-]")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: no selected item is called control::test_sample*mini/nope/-*; "
+            "list them with --collect-only in place of the id"
+        ]
+    )
+    result.stderr.no_fnmatch_line("*test_control.py*")
 
 
 def test_junit_has_outcomes_durations_and_classname(three: ControlPytester) -> None:
@@ -269,3 +277,44 @@ def test_a_log_directory_elsewhere_is_refused(three: ControlPytester, directory:
     result = three.run("--ct-all", REFERENCE, f"--ct-log-dir={directory}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert any("is no directory of this machine" in line for line in result.errlines)
+
+
+@pytest.mark.parametrize(
+    "mark", ["skip", "skipif(True, reason='not now')", "skipif(condition=True, reason='x')"]
+)
+def test_an_item_that_is_skipped_for_sure_has_no_sample(three: ControlPytester, mark: str) -> None:
+    three.pytester.makepyfile(
+        test_mine=f"""
+        import pytest
+        @pytest.mark.{mark}
+        def test_it(control_outcome): pass
+        def test_other(): pass
+        """
+    )
+    result = three.run("--ct-just-main-tasks", NOOP, "test_mine.py")
+    result.assert_outcomes(passed=1, skipped=3)
+    assert not three.trajectories()
+
+
+def test_a_skipif_that_does_not_hold_runs(three: ControlPytester) -> None:
+    three.pytester.makepyfile(
+        test_mine="""
+        import pytest
+        @pytest.mark.skipif(False, reason="never")
+        def test_it(control_outcome): assert control_outcome.outcome.main.success is False
+        """
+    )
+    result = three.run("--ct-main-task=a_good", NOOP, "test_mine.py")
+    result.assert_outcomes(passed=1)
+
+
+def test_a_fixture_that_is_asked_for_too_late_is_one_line(three: ControlPytester) -> None:
+    three.pytester.makepyfile(
+        test_mine="""
+        def test_it(control_key): pass
+        def test_late(request): request.getfixturevalue("control_outcome")
+        """
+    )
+    result = three.run("--ct-main-task=a_good", NOOP, "test_mine.py")
+    assert lines_with(result, "cannot be asked for with getfixturevalue()")
+    assert not lines_with(result, "AttributeError")

@@ -86,11 +86,18 @@ def test_a_second_ctrl_c_does_not_leave_the_sandboxes(
 
 
 @pytest.mark.slow
-def test_terminate_leaves_nothing(mixed: ControlPytester, started: subprocess.Popen[str]) -> None:
-    started.send_signal(signal.SIGTERM)
-    started.communicate(timeout=DEADLINE)
-    assert started.returncode != 0
-    _until(lambda: not _processes_of(mixed), None)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_terminate_is_an_interrupt(
+    mixed: ControlPytester, started: subprocess.Popen[str], number: signal.Signals
+) -> None:
+    started.send_signal(number)
+    output, _ = started.communicate(timeout=DEADLINE)
+    assert started.returncode == 2, output
+    assert f"KeyboardInterrupt: {number.name}" in output
+    assert "control::test_sample[mini/z_quick/-] PASSED" in output
+    assert _log_status(mixed) == "cancelled"
+    assert not _processes_of(mixed)
+    assert not _sandbox_directories(mixed)
 
 
 @pytest.mark.slow

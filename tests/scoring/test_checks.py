@@ -92,6 +92,7 @@ def test_anything_else_is_no_verdict_and_incorrect(
 ) -> None:
     score = read(stdout, monkeypatch)
     assert score.success is False
+    assert score.no_verdict
     assert score.explanation.startswith("the check printed no verdict (exit 0)")
 
 
@@ -120,7 +121,7 @@ def test_contradicting_verdicts_are_incorrect(
     monkeypatch: pytest.MonkeyPatch, lines: list[str], kinds: str
 ) -> None:
     score = read("\n".join(lines), monkeypatch)
-    assert score == TaskScore(False, f"contradicting verdicts ({kinds}): b")
+    assert score == TaskScore(False, f"contradicting verdicts ({kinds}): b", no_verdict=True)
 
 
 @pytest.mark.parametrize("code", [1, 3, 137])
@@ -129,13 +130,14 @@ def test_what_helps_the_agent_needs_a_clean_exit(
     monkeypatch: pytest.MonkeyPatch, kind: str, code: int
 ) -> None:
     score = read(f"{kind}: so it is", monkeypatch, code=code)
-    assert score == TaskScore(False, f"the check said {kind} but exited {code}: so it is")
+    said = f"the check said {kind} but exited {code}: so it is"
+    assert score == TaskScore(False, said, no_verdict=True)
 
 
 def test_a_check_that_does_not_finish_is_incorrect(monkeypatch: pytest.MonkeyPatch) -> None:
     box = Box(TimeoutError())
     score = judge(box, Path(__file__), monkeypatch, timeout=7)
-    assert score == TaskScore(False, "the check did not finish within 7 s")
+    assert score == TaskScore(False, "the check did not finish within 7 s", no_verdict=True)
     assert box.more["timeout"] == 7
     assert judge(box, Path(__file__), monkeypatch).explanation.endswith("within 120 s")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +220,19 @@ def test_a_scorer_must_be_an_async_function_called_score(tmp_path: Path, text: s
 def test_a_scorer_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="cannot be imported: FileNotFoundError"):
         load_scorer(tmp_path / "scorer.py")
+
+
+def test_an_answer_after_the_time_is_unscored() -> None:
+    async def blocks(state: Any, target: Any) -> Score:
+        time.sleep(0.05)
+        return Score(value=CORRECT)
+
+    async def swallows(state: Any, target: Any) -> Score:
+        try:
+            await anyio.sleep_forever()
+        except BaseException:
+            return Score(value=CORRECT)
+
+    for scorer in (blocks, swallows):
+        late = TaskScore(None, "the scorer answered only after its 0.01 s were over")
+        assert run(scorer, timeout=0.01) == late

@@ -154,3 +154,14 @@ class _Leaves(_Calls):
     async def setup(self, context: RedContext) -> None:
         if context.main_task is not None and context.main_task.id == self.only:
             raise SystemExit("enough")
+
+
+@policy(modes=["honest"], asserts="none")
+def says_nothing() -> Policy:
+    """Return None instead of a reply."""
+    return _SaysNothing()
+
+
+class _SaysNothing(Policy):
+    async def generate(self, turn: Turn) -> ModelOutput:
+        return None  # type: ignore[return-value]

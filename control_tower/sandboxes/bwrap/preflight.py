@@ -120,7 +120,9 @@ def _enter(holder: Holder) -> None:
 
 def _blocked(reason: str) -> str:
     """The refusal for a sandbox that does not start, with what is known to be in the way."""
-    if _setting("user/max_user_namespaces") == "0":
+    if "Too many open files" in reason:
+        way = "this process may open too few files; raise the limit: ulimit -n 4096"
+    elif _setting("user/max_user_namespaces") == "0":
         way = "user namespaces are turned off; set sysctl user.max_user_namespaces to 10000"
     elif _setting("kernel/unprivileged_userns_clone") == "0":
         way = "user namespaces are turned off; set sysctl kernel.unprivileged_userns_clone to 1"

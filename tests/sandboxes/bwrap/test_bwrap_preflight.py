@@ -84,6 +84,13 @@ def test_blocked_user_namespaces():
     assert len(done.stdout.splitlines()) == 1
 
 
+def test_too_few_files_may_be_open():
+    command = ["sh", "-c", 'ulimit -n 12; exec "$0" -c "$1"', sys.executable, BLOCKED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "raise the limit: ulimit -n" in done.stdout, done.stderr
+    assert len(done.stdout.splitlines()) == 1
+
+
 def test_root_without_another_user_to_drop_to():
     enter = ["unshare", "--user", "--map-root-user", sys.executable, "-c", BLOCKED]
     done = subprocess.run(enter, capture_output=True, text=True, check=False)

@@ -45,12 +45,18 @@ class ProgressLine:
         self._last_plain = self._started
         self._drawn = False
 
-    def wait(self, future: Future[Outcome]) -> Outcome:
-        """The future's result; shows progress until it is there."""
+    def wait(self, future: Future[Outcome], *, meanwhile: Callable[[], None]) -> Outcome:
+        """The future's result; shows progress until it is there.
+
+        Args:
+            future: what to wait for.
+            meanwhile: called between two looks; what it raises ends the waiting.
+        """
         while True:
             try:
                 outcome = future.result(timeout=_REDRAW)
             except TimeoutError:
+                meanwhile()
                 self._show()
             except KeyboardInterrupt:
                 self._leave()
@@ -58,6 +64,12 @@ class ProgressLine:
             else:
                 self._erase()
                 return outcome
+
+    def show_plain(self) -> None:
+        """Write a plain line if it is time for one; from any thread."""
+        if not self._quiet and self._clock() - self._last_plain >= _PLAIN_INTERVAL:
+            self._last_plain = self._clock()
+            self._write_plain(self.text())
 
     def text(self) -> str:
         """Done, running, failed, errored, elapsed and tokens."""
@@ -82,9 +94,8 @@ class ProgressLine:
         if self._stream.isatty():
             self._draw(self.text())
             self._drawn = True
-        elif self._clock() - self._last_plain >= _PLAIN_INTERVAL:
-            self._last_plain = self._clock()
-            self._write_plain(self.text())
+        else:
+            self.show_plain()
 
     def _write_plain(self, text: str) -> None:
         """Write a line that pytest ends itself, with the newline it begins its next line with."""

@@ -1,4 +1,4 @@
-"""The control run of a pytest session: its plan, its runner, and waiting for samples."""
+"""The control run of a pytest session: its plan, its place, its runner, and waiting for samples."""
 
 from __future__ import annotations
 
@@ -15,27 +15,44 @@ from control_tower.episode.plan import RunPlan, make_plan
 from control_tower.errors import UsageProblem
 from control_tower.run_options import RunOptions
 from control_tower.runners.base import Runner
+from control_tower.runners.journal import RunJournal
 from control_tower.selection import SampleKey
 from pytest_control_tower.judging import ControlOutcome, SetupFailed, setup_report
 from pytest_control_tower.options import front_end
 from pytest_control_tower.progress import ProgressLine
+from pytest_control_tower.workers.membership import Membership
 
 _LEAVING = "control tower: removing the sandboxes; Ctrl-C once more leaves them to the next run"
 
 
-class ControlRun:
-    """Made from the options; starts nothing until it is told to."""
+class RunStopped(Exception):
+    """Another process of the run asked all of them to stop; the text is the reason."""
 
-    def __init__(self, config: pytest.Config, values: Mapping[str, Any]) -> None:
+
+class ControlRun:
+    """Made from the options; starts nothing until it is told to.
+
+    Args:
+        config: pytest's configuration.
+        values: option values by key.
+        membership: what this process was told, if it is a worker.
+    """
+
+    def __init__(
+        self, config: pytest.Config, values: Mapping[str, Any], membership: Membership | None
+    ) -> None:
         self._config = config
         self._values = values
+        self.membership = membership
         self._plan: RunPlan | None = None
         self._models: dict[str, str] | None = None
+        self._place: tuple[str, Path] | None = None
         self._runner: Runner | None = None
         self._progress: ProgressLine | None = None
-        self.keys: list[SampleKey] = []
-        """The samples of this session's items, in item order; set by `start`."""
-        self._known: frozenset[str] = frozenset()
+        self.sample_ids: list[str] = []
+        """Of the samples of this session's items, in item order; known once it began."""
+        self.began = False
+        """Whether samples run or ran, here or in workers."""
 
     @property
     def plan(self) -> RunPlan:
@@ -59,59 +76,115 @@ class ControlRun:
 
     @property
     def models(self) -> dict[str, str]:
-        """Model by role, after a preflight.
+        """Model by role, after a preflight; in a worker, whoever started it made that.
 
         Raises:
             pytest.UsageError: for the first thing that the run would lack on this machine.
         """
         if self._models is None:
-            if _is_distributed(self._config):
-                raise pytest.UsageError(_no_xdist(self.plan))
+            plan = self.plan
             try:
-                self._models = self.plan.preflight()
+                self._models = plan.models() if self.membership else plan.preflight()
             except UsageProblem as problem:
                 raise pytest.UsageError(str(problem)) from None
         return self._models
 
-    @property
-    def runner(self) -> Runner | None:
-        """The runner, once started."""
-        return self._runner
-
-    def start(self, keys: Sequence[SampleKey]) -> None:
-        """Run the samples of `keys` in the background.
+    def open(self) -> tuple[str, Path]:
+        """The run's id and its directory, which is made at the first call.
 
         Raises:
-            pytest.UsageError: if the preflight fails or the log directory cannot be made.
+            pytest.UsageError: if the log directory cannot be made.
         """
-        from control_tower.runners.local import LocalRunner
+        if self._place is None and self.membership is not None:
+            self._place = self.membership.run_id, self.membership.run_directory
+        if self._place is None:
+            self._place = self._new_place()
+        return self._place
 
+    def _new_place(self) -> tuple[str, Path]:
         options = self.plan.options
         run_id = secrets.token_hex(4)
         name = "_".join((time.strftime("%Y-%m-%dT%H-%M-%S"), self.plan.policy.name, run_id))
         directory = Path(options.log_dir).expanduser().absolute() / name
-        models = self.models
         try:
             directory.mkdir(parents=True)
         except (OSError, ValueError) as error:
             raise pytest.UsageError(
                 f"{options.flag('log_dir')}: '{options.log_dir}' cannot be used: {error}"
             ) from None
-        self.keys = list(keys)
-        self._known = frozenset(key.id for key in keys)
-        self._runner = LocalRunner(self.plan, run_id=run_id, run_directory=directory, models=models)
+        return run_id, directory
+
+    @property
+    def directory(self) -> Path:
+        """The run's directory."""
+        return self.open()[1]
+
+    def start(self, keys: Sequence[SampleKey]) -> None:
+        """Run the samples of `keys` in the background of this process.
+
+        Raises:
+            pytest.UsageError: if the preflight fails or the log directory cannot be made.
+        """
+        from control_tower.runners.local import LocalRunner
+
+        models = self.models
+        run_id, directory = self.open()
+        member = self.membership
+        self.sample_ids = [key.id for key in keys]
+        self._runner = LocalRunner(
+            self.plan,
+            run_id=run_id,
+            run_directory=directory,
+            models=models,
+            slots=member.slots if member else self.plan.options.max_samples,
+            process=self._config.workerinput["workerid"] if member else "main",  # type: ignore[attr-defined]
+        )
         self._progress = ProgressLine(self._config, self._runner.progress, self.plan.assertion)
-        self._runner.start(self.keys)
+        self._runner.start(keys)
+        self.began = True
+
+    @property
+    def started(self) -> bool:
+        """Whether samples were started in this process."""
+        return self._runner is not None
 
     def knows(self, key: SampleKey) -> bool:
-        """Whether the sample is among those that were started."""
-        return key.id in self._known
+        """Whether the sample is among those that were started here."""
+        return key.id in self.sample_ids
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """By id, of the samples that are over: those of all processes."""
+        if self._runner is not None:
+            return {outcome.sample_id: outcome for outcome in self._runner.progress().outcomes}
+        return dict(self.journal().history().finished)
+
+    def journal(self) -> RunJournal:
+        """The run's journal."""
+        return RunJournal(self.directory)
+
+    def check_stop(self) -> None:
+        """In a worker: see whether the run is to stop.
+
+        Raises:
+            RunStopped: it is; with the reason.
+        """
+        if self.membership is None:
+            return
+        reason = self.journal().stop_reason()
+        if reason is None and not self.membership.started_by_parent():
+            reason = "the process that started this worker has ended"
+        if reason is not None:
+            raise RunStopped(reason)
 
     def wait(self, key: SampleKey) -> Outcome:
-        """Wait for a sample's end, with a progress line."""
+        """Wait for a sample's end, with a progress line.
+
+        Raises:
+            RunStopped: the run is to stop; only in a worker.
+        """
         if self._progress is None:
             raise RuntimeError("the control run was not started")
-        return self._progress.wait(self._started().outcome(key))
+        return self._progress.wait(self._started().outcome(key), meanwhile=self.check_stop)
 
     def require_provisioned(self, key: SampleKey) -> None:
         """Make sure that the last attempt had its sandbox; an earlier one does not count.
@@ -133,26 +206,19 @@ class ControlRun:
         try:
             runner.stop()
         except KeyboardInterrupt:
-            reporter: pytest.TerminalReporter | None = self._config.pluginmanager.get_plugin(
-                "terminalreporter"
-            )
-            if reporter is not None:
-                reporter.write_line("")
-                reporter.write_line(_LEAVING)
+            self.say(_LEAVING)
             runner.stop()
+
+    def say(self, line: str) -> None:
+        """Write a line of its own to the terminal, if there is one."""
+        reporter: pytest.TerminalReporter | None = self._config.pluginmanager.get_plugin(
+            "terminalreporter"
+        )
+        if reporter is not None:
+            reporter.ensure_newline()
+            reporter.write_line(line)
 
     def _started(self) -> Runner:
         if self._runner is None:
             raise RuntimeError("the control run was not started")
         return self._runner
-
-
-def _is_distributed(config: pytest.Config) -> bool:
-    return config.pluginmanager.has_plugin("dsession") or hasattr(config, "workerinput")
-
-
-def _no_xdist(plan: RunPlan) -> str:
-    return (
-        "control samples under pytest-xdist come next; leave out -n "
-        f"({plan.options.flag('max_samples')} runs samples at the same time)"
-    )

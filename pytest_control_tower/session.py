@@ -1,4 +1,4 @@
-"""The control session: pytest's hooks around a control run."""
+"""The control session where items run: in the only process, or in one of xdist's workers."""
 
 from __future__ import annotations
 
@@ -8,22 +8,19 @@ from collections.abc import Generator
 import pytest
 
 from control_tower.episode.outcome import Outcome
+from control_tower.selection import SampleKey
 from pytest_control_tower.builtin import NODE_ID
 from pytest_control_tower.items import is_builtin, keys_to_run, sample_key
 from pytest_control_tower.reporting import (
     STARTING,
-    ControlReports,
     decorate,
-    describe_run,
     describe_start,
     properties,
 )
-from pytest_control_tower.run import ControlRun
+from pytest_control_tower.run import ControlRun, RunStopped
+from pytest_control_tower.summary import ControlSummary
 from pytest_control_tower.terminating import terminated_like_interrupted
 from pytest_control_tower.unreported import report_finished
-
-EXIT_UNDECIDED = 10
-"""Exit code when no assertion failed but some sample errored or stayed unscored."""
 
 OTHERS_WARNINGS: tuple[tuple[str, type[Warning]], ...] = (
     ("Unclosed <MemoryObject", ResourceWarning),
@@ -42,14 +39,24 @@ class ControlSession:
         run: the run that the options describe.
         asked_for: whether the command line asks for a control run. If only an ini file sets
             options, nothing is checked or said until a collected item needs a sample.
+        summary: what reports the run, in the only process; None in a worker, whose run was
+            checked, and will be reported, by the process that started it.
     """
 
-    def __init__(self, config: pytest.Config, run: ControlRun, *, asked_for: bool) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        run: ControlRun,
+        *,
+        asked_for: bool,
+        summary: ControlSummary | None,
+    ) -> None:
         self._config = config
         self.run = run
-        self._asked_for = asked_for
-        self._reports = ControlReports()
+        self._summary = summary
+        self._asked_for = asked_for and summary is not None
         self._stopped_at_error = False
+        self._abandoned: pytest.Item | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -61,13 +68,9 @@ class ControlSession:
         if not self._asked_for:
             return
         _ = self.run.plan
-        _refuse_setup_only(self._config)
+        refuse_setup_only(self._config)
         if self._will_run:
             _ = self.run.models
-
-    def pytest_report_header(self, config: pytest.Config) -> list[str]:
-        """Say what was chosen."""
-        return describe_run(self.run.plan) if self._asked_for else []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
@@ -79,31 +82,28 @@ class ControlSession:
             pytest.UsageError: if paths were given and none of their tests uses a sample.
         """
         if self._asked_for and items and not any(sample_key(item) for item in items):
-            raise pytest.UsageError(
-                "no test of the given paths uses a control fixture, so no sample would run; add "
-                f"'{NODE_ID}' to the paths, or leave them out"
-            )
+            raise pytest.UsageError(NO_SAMPLE)
 
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> list[str]:
         """Say what is about to run, and with which models and limits."""
         keys = keys_to_run(items)
-        if not keys or not self._will_run:
+        if not keys or not self._will_run or self._summary is None:
             return []
         return [describe_start(self.run.plan, self.run.models, len(keys)), STARTING]
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Start the runner with the items that are left, and stop it whatever happens."""
+        if self._summary is None:
+            return (yield from self._work())
         keys = keys_to_run(session.items)
         stays = session.config.option.continue_on_collection_errors
         if not keys or not self._will_run or (session.testsfailed and not stays):
             return (yield)
-        _refuse_setup_only(self._config)
-        for message, category in OTHERS_WARNINGS:  # for the waiting between items
-            warnings.filterwarnings("ignore", message, category)
-        self.run.start(keys)
+        refuse_setup_only(self._config)
+        self._start(keys)
         interrupted = False
         try:
             with terminated_like_interrupted():
@@ -114,7 +114,21 @@ class ControlSession:
         finally:
             self.run.stop()
             if interrupted or self._stopped_at_error:
-                self._report_what_finished(session)
+                self._report_what_finished(session, self._summary)
+
+    def _work(self) -> Generator[None, object, object]:
+        """In a worker, samples start with its first item: only then does it have its share."""
+        try:
+            with terminated_like_interrupted():
+                return (yield)
+        finally:
+            if self.run.started:
+                self.run.stop()
+
+    def _start(self, keys: list[SampleKey]) -> None:
+        for message, category in OTHERS_WARNINGS:  # for the waiting between items
+            warnings.filterwarnings("ignore", message, category)
+        self.run.start(keys)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(
@@ -122,9 +136,14 @@ class ControlSession:
     ) -> Generator[None, object, object]:
         """Wait for the item's sample before pytest captures output and takes the time."""
         key = sample_key(item)
-        if key is None or not self.run.knows(key):
+        try:
+            outcome = self._outcome(item, key)
+        except RunStopped as stopped:
+            item.session.shouldstop = str(stopped)
+            self._abandoned = item
             return (yield)
-        outcome = self.run.wait(key)
+        if outcome is None:
+            return (yield)
         item.stash[_OUTCOME] = outcome
         item.user_properties += properties(outcome)
         result = yield
@@ -132,8 +151,27 @@ class ControlSession:
         if outcome.status in ("errored", "setup_error") and not options.no_fail_on_error:
             self._stopped_at_error = True
             flag = options.flag("no_fail_on_error")
-            item.session.shouldfail = f"sample {key.id} errored; {flag} goes on after errors"
+            item.session.shouldfail = (
+                f"sample {outcome.sample_id} errored; {flag} goes on after errors"
+            )
         return result
+
+    @pytest.hookimpl(tryfirst=True, specname="pytest_runtest_protocol")
+    def leave_abandoned(self, item: pytest.Item) -> bool | None:
+        """Neither run nor report an item whose run was stopped while it waited."""
+        return True if item is self._abandoned else None
+
+    def _outcome(self, item: pytest.Item, key: SampleKey | None) -> Outcome | None:
+        """The outcome of the item's sample, once it is over; None if it has none."""
+        self.run.check_stop()
+        member = self.run.membership
+        if key is not None and member is not None and not self.run.started:
+            items = item.session.items
+            share = member.share([other.nodeid for other in items])
+            self._start(keys_to_run(items[index] for index in share))
+        if key is None or not self.run.knows(key):
+            return None
+        return self.run.wait(key)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -146,41 +184,16 @@ class ControlSession:
             decorate(report, outcome, call.excinfo.value if call.excinfo else None)
         return report
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_report_teststatus(
-        self, report: pytest.TestReport | pytest.CollectReport
-    ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
-        """Show errored and unscored samples as categories of their own."""
-        return self._reports.status(report)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what the summary needs."""
-        self._reports.add(report)
-
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Exit 10 when no assertion failed but some sample stayed undecided."""
-        decided = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        if exitstatus in decided and self._reports.undecided_only:
-            session.exitstatus = EXIT_UNDECIDED
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The table per environment and mode, what was not run, and where the log is."""
-        runner = self.run.runner
-        if runner is not None:
-            ids = [key.id for key in self.run.keys]
-            outcomes = {outcome.sample_id: outcome for outcome in runner.progress().outcomes}
-            self._reports.summarise(terminalreporter, ids, outcomes, runner.run_directory)
-
     @property
     def _will_run(self) -> bool:
         option = self._config.option
         return not (option.collectonly or option.setupplan)
 
-    def _report_what_finished(self, session: pytest.Session) -> None:
+    def _report_what_finished(self, session: pytest.Session, summary: ControlSummary) -> None:
         """Nothing that was paid for is lost: report samples that ran ahead of pytest."""
         for item in session.items:
             key = sample_key(item)
-            if key is None or not is_builtin(item) or item.nodeid in self._reports.reported:
+            if key is None or not is_builtin(item) or item.nodeid in summary.reports.reported:
                 continue
             if not self.run.knows(key):
                 continue
@@ -190,7 +203,18 @@ class ControlSession:
                 report_finished(item, judged)
 
 
-def _refuse_setup_only(config: pytest.Config) -> None:
+NO_SAMPLE = (
+    "no test of the given paths uses a control fixture, so no sample would run; add "
+    f"'{NODE_ID}' to the paths, or leave them out"
+)
+
+
+def refuse_setup_only(config: pytest.Config) -> None:
+    """Refuse an option that would pay for samples and judge none.
+
+    Raises:
+        pytest.UsageError: it is given.
+    """
     if config.option.setuponly and not config.option.setupplan:
         raise pytest.UsageError(
             "--setup-only would run samples and judge none; use --setup-plan or --collect-only"

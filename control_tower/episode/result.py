@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from inspect_ai.model import ModelUsage
 
 _REPR = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)\((?P<text>(['\"]).*\3),?\)", re.DOTALL)
+_LOST = "the process that ran it ended"
 _CANCELLED = ("CancelledError(", "Cancelled(")
 
 
@@ -49,7 +50,7 @@ class RunFacts:
 
 
 def outcome_of(
-    sample: EvalSample, key: SampleKey, facts: RunFacts, *, enqueued_at: float
+    sample: EvalSample, key: SampleKey, facts: RunFacts, *, enqueued_at: float, lost: int = 0
 ) -> Outcome:
     """What a finished sample came to (design: outcomes).
 
@@ -58,6 +59,7 @@ def outcome_of(
         key: the pytest item's key.
         facts: the run's plan, id and models.
         enqueued_at: seconds since the epoch at which it was given a slot.
+        lost: how many attempts ended with the processes that made them.
     """
     record = record_of_sample(sample)
     results = _results(record, facts.plan, key)
@@ -69,7 +71,7 @@ def outcome_of(
         caught=record.caught or _terminated(sample),
         error=_error(sample, record),
         limit=_limit(sample),
-        attempts=1 + len(sample.error_retries or []),
+        attempts=lost + 1 + len(sample.error_retries or []),
         durations=_durations(record, enqueued_at),
         usage={name: usage.total_tokens for name, usage in _usage(sample).items()},
         final_message=sample.output.completion,
@@ -80,6 +82,8 @@ def trajectory_of(
     sample: EvalSample, key: SampleKey, facts: RunFacts, outcome: Outcome, *, log: str | None
 ) -> Trajectory:
     """The record of a finished sample, in the form that is kept."""
+    retried = [AttemptRecord(error=readable(e.message)) for e in sample.error_retries or []]
+    lost = [AttemptRecord(error=_LOST)] * (outcome.attempts - 1 - len(retried))
     plan, combination = facts.plan, key.combination
     environment, main, side = combination.environment, combination.main_task, combination.side_task
     record = record_of_sample(sample)
@@ -117,9 +121,7 @@ def trajectory_of(
         error=outcome.error,
         limit=LimitRecord(**outcome.limit.model_dump()) if outcome.limit else None,
         attempts=outcome.attempts,
-        earlier_attempts=[
-            AttemptRecord(error=readable(e.message)) for e in sample.error_retries or []
-        ],
+        earlier_attempts=[*lost, *retried],
         policy=plan.policy.name,
         policy_args=dict(plan.policy_args),
         protocol=plan.protocol.name,

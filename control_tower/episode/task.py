@@ -42,11 +42,13 @@ _TIME_LEFT_FOR_SCORING = 0.45
 """Inspect gives all scorers half of the sample's time limit; we stay below it."""
 
 
-def build_task(plan: RunPlan, source: SampleSource, on_provisioned: OnProvisioned) -> Task:
-    """The task that runs `plan`'s samples as `source` feeds them."""
+def build_task(
+    plan: RunPlan, source: SampleSource, on_provisioned: OnProvisioned, *, name: str
+) -> Task:
+    """The task that runs `plan`'s samples as `source` feeds them; its log is called after it."""
     keys = {key.id: key for key in plan.samples()}
     return Task(
-        name="control",
+        name=name,
         dataset=source,
         solver=_solver(plan, keys, on_provisioned),
         scorer=[_scorer(plan, keys, "main"), _scorer(plan, keys, "side")],

@@ -16,6 +16,7 @@ from control_tower.episode.outcome import Outcome, Status
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.result import RunFacts, outcome_of, trajectory_of
 from control_tower.runners.base import Progress
+from control_tower.runners.journal import RunJournal
 from control_tower.selection import SampleKey, epoch_id
 from control_tower.trajectories.store import TrajectoryStore
 
@@ -29,12 +30,30 @@ class LocalRunner:
 
     The eval is driven from the caller's thread through the loop's `call_soon_threadsafe`;
     Inspect allows one eval a process, so a process has one runner at a time.
+
+    Args:
+        plan: what to run, and with what.
+        run_id: of the run, which several processes may share.
+        run_directory: where logs, trajectories and the journal go.
+        models: by role.
+        slots: samples at once in this process.
+        process: what the journal calls this process.
     """
 
     def __init__(
-        self, plan: RunPlan, *, run_id: str, run_directory: Path, models: Mapping[str, str]
+        self,
+        plan: RunPlan,
+        *,
+        run_id: str,
+        run_directory: Path,
+        models: Mapping[str, str],
+        slots: int,
+        process: str = "main",
     ) -> None:
         self._plan = plan
+        self._max_running = slots
+        self._journal = RunJournal(run_directory, process)
+        self._task_name = "control" if process == "main" else f"control-{process}"
         self._facts = RunFacts(plan=plan, run_id=run_id, models=models)
         self._models = dict(models)
         self._run_directory = run_directory
@@ -57,11 +76,16 @@ class LocalRunner:
         """Begin with the samples of `keys`, in that order; returns at once."""
         if self._thread is not None:
             raise RuntimeError("the runner was started before")
+        self._run_directory.mkdir(parents=True, exist_ok=True)
+        history = self._journal.history()
         for key in keys:
             if key.id not in self._slots:
-                self._slots[key.id] = _Slot(key)
-        self._waiting.extend(self._slots.values())
-        self._run_directory.mkdir(parents=True, exist_ok=True)
+                self._slots[key.id] = slot = _Slot(key, lost=history.started.get(key.id, 0))
+                if key.id in history.finished:  # by a worker that this one follows
+                    self._settle(slot, history.finished[key.id])
+                else:
+                    self._waiting.append(slot)
+        self._journal.opened()
         self._thread = threading.Thread(target=self._run, name="control-tower-eval", daemon=True)
         self._thread.start()
 
@@ -101,6 +125,7 @@ class LocalRunner:
             if self._closing:
                 end = "the run was stopped"
             self._resolve_pending(end, crashed=not self._closing)
+            self._journal.closed()
 
     async def _evaluate(self) -> EvalLog | None:
         from inspect_ai import eval_async
@@ -115,7 +140,9 @@ class LocalRunner:
         if self._closing:
             return None
         logs = await eval_async(
-            build_task(self._plan, self._feed.source(), self._mark_provisioned),
+            build_task(
+                self._plan, self._feed.source(), self._mark_provisioned, name=self._task_name
+            ),
             model=None,
             model_roles=dict(self._models),
             log_dir=str(self._run_directory),
@@ -124,7 +151,7 @@ class LocalRunner:
             log_buffer=_log_buffer(len(self._slots)),
             fail_on_error=False,
             retry_on_error=self._plan.options.retry_on_error,
-            max_samples=self._plan.options.max_samples,
+            max_samples=self._max_running,
             score_display=False,
             ctl_server=False,
             metadata={"run_id": self._facts.run_id},
@@ -135,10 +162,9 @@ class LocalRunner:
         """In the loop: give free slots to the samples that wait longest."""
         from control_tower.episode.task import inspect_sample
 
-        while (
-            not self._closing and self._waiting and self._running < self._plan.options.max_samples
-        ):
+        while not self._closing and self._waiting and self._running < self._max_running:
             slot = self._waiting.popleft()
+            self._journal.started(slot.key.id)
             slot.enqueued_at = time.time()
             self._running += 1
             feed.enqueue(inspect_sample(self._plan, slot.key), slot.key.epoch)
@@ -159,11 +185,15 @@ class LocalRunner:
             outcome = Outcome(sample_id=slot.key.id, status="errored", error=problem)
         if outcome.status in ("errored", "setup_error") and self._stops_at_errors:
             self._refuse_waiting("not run: an earlier sample errored")
+        if outcome.status != "cancelled":
+            self._journal.finished(outcome)
         self._settle(slot, outcome)
 
     def _kept(self, sample: EvalSample, slot: _Slot) -> Outcome:
         """The outcome, after its trajectory was written."""
-        outcome = outcome_of(sample, slot.key, self._facts, enqueued_at=slot.enqueued_at)
+        outcome = outcome_of(
+            sample, slot.key, self._facts, enqueued_at=slot.enqueued_at, lost=slot.lost
+        )
         log = self._log_file()
         trajectory = trajectory_of(
             sample, slot.key, self._facts, outcome, log=log.name if log else None
@@ -212,7 +242,9 @@ class LocalRunner:
 
     def _log_file(self) -> Path | None:
         if self._log is None:
-            self._log = next(iter(sorted(self._run_directory.glob("*.eval"))), None)
+            self._log = next(
+                iter(sorted(self._run_directory.glob(f"*_{self._task_name}_*.eval"))), None
+            )
         return self._log
 
 
@@ -225,8 +257,10 @@ def _log_buffer(samples: int) -> int:
 class _Slot:
     """A sample and what is promised about it."""
 
-    def __init__(self, key: SampleKey) -> None:
+    def __init__(self, key: SampleKey, *, lost: int) -> None:
         self.key = key
+        self.lost = lost
+        """Attempts that ended with the processes that made them."""
         self.enqueued_at = 0.0
         self.provisioned: Future[bool] = Future()
         self.outcome: Future[Outcome] = Future()

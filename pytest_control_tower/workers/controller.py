@@ -1,0 +1,219 @@
+"""The control session in the process that deals items out to workers and runs none itself."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from control_tower.runners.base import Progress
+from pytest_control_tower.builtin import NODE_ID
+from pytest_control_tower.judging import ControlOutcome
+from pytest_control_tower.progress import ProgressLine
+from pytest_control_tower.reporting import STARTING, describe_start
+from pytest_control_tower.run import ControlRun
+from pytest_control_tower.session import NO_SAMPLE, refuse_setup_only
+from pytest_control_tower.summary import ControlSummary
+from pytest_control_tower.terminating import terminated_like_interrupted
+from pytest_control_tower.unreported import report_by_id
+from pytest_control_tower.workers.membership import Membership
+from pytest_control_tower.workers.scheduler import ShareScheduling
+from pytest_control_tower.workers.shares import slots_of
+
+if TYPE_CHECKING:
+    from xdist.workermanage import WorkerController
+
+_PATIENCE = 60.0
+"""Seconds that workers get to cancel their samples and remove their sandboxes."""
+_LOOK = 0.2
+"""Seconds between two looks at the journal."""
+_WAITING = "control tower: the workers remove their sandboxes; Ctrl-C once more leaves that to them"
+
+
+class ControlController:
+    """Registered as a plugin under xdist, in the process that the user started.
+
+    Args:
+        config: pytest's configuration.
+        run: the run that the options describe.
+        asked_for: whether the command line asks for a control run.
+        summary: what reports the run.
+    """
+
+    def __init__(
+        self, config: pytest.Config, run: ControlRun, *, asked_for: bool, summary: ControlSummary
+    ) -> None:
+        self._config = config
+        self._run = run
+        self._asked_for = asked_for
+        self._summary = summary
+        self._scheduler = ShareScheduling(config, self._collected)
+        self._failures = 0
+        self._node_ids: Mapping[str, str] = {}
+        """Sample id by node id, of all control items."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Check everything that can be checked, before any worker starts.
+
+        Raises:
+            pytest.UsageError: for the first thing that is wrong or missing.
+        """
+        _ = self._run.plan
+        self._check_workers()
+        if self._asked_for:
+            refuse_setup_only(self._config)
+            _ = self._run.models
+
+    def pytest_configure_node(self, node: WorkerController) -> None:
+        """Tell a worker what run it takes part in, and what it takes over."""
+        orphans = self._scheduler.join(node)
+        run_id, directory = self._run.open()
+        worker, workers = self._scheduler.number(node), int(node.workerinput["workercount"])
+        Membership(
+            parent=os.getpid(),
+            run_id=run_id,
+            run_directory=directory,
+            worker=worker,
+            workers=workers,
+            slots=slots_of(self._run.plan.options.max_samples, worker, workers),
+            items=None if orphans is None or orphans.items is None else tuple(orphans.items),
+        ).tell(node.workerinput)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> ShareScheduling:
+        """Deal items out in shares, whatever `--dist` says."""
+        return self._scheduler
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Show progress while the workers run, and see them off whatever happens."""
+        from xdist.dsession import Interrupted
+
+        finished = threading.Event()
+        shown = threading.Thread(target=self._show_progress, args=(finished,), daemon=True)
+        shown.start()
+        try:
+            with terminated_like_interrupted():
+                return (yield)
+        except Interrupted:
+            self._summary.stopped_at_failure = True
+            raise
+        finally:
+            finished.set()
+            self._run.journal().ask_to_stop("the run has ended")
+            self._await_workers()
+            self._report_what_finished()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Stop all workers where pytest alone would stop its one process."""
+        options = self._run.plan.options
+        self._failures += report.failed
+        most = self._config.getoption("maxfail")
+        if most and self._failures >= most:
+            self._run.journal().ask_to_stop(f"stopping after {self._failures} failures")
+        elif self._summary.reports.is_errored(report) and not options.no_fail_on_error:
+            self._run.journal().ask_to_stop("a sample errored")
+
+    def _check_workers(self) -> None:
+        from xdist.workermanage import parse_tx_spec_config
+
+        options = self._run.plan.options
+        specs = parse_tx_spec_config(self._config)
+        flag = options.flag("max_samples")
+        if self._config.getoption("dist") == "each":
+            raise pytest.UsageError(
+                "--dist each would run every sample on every worker; leave it out"
+            )
+        if any(not spec.startswith("popen") for spec in specs):
+            raise pytest.UsageError(
+                "--tx: control samples run in workers of this machine only (popen)"
+            )
+        if len(specs) > options.max_samples:
+            raise pytest.UsageError(
+                f"-n: {len(specs)} workers cannot share {flag} {options.max_samples}; "
+                f"each needs at least one sample, so raise {flag} or lower -n"
+            )
+
+    def _collected(self, node_ids: Sequence[str]) -> None:
+        """Take note of the control items, and say what is about to run."""
+        ids = [key.id for key in self._run.plan.samples()]
+        self._node_ids = _samples_by_node_id(node_ids, ids)
+        if not self._node_ids:
+            if self._asked_for and node_ids and not _narrowed(self._config):
+                raise pytest.UsageError(NO_SAMPLE)
+            return
+        self._run.sample_ids = list(dict.fromkeys(self._node_ids.values()))
+        models = self._run.models
+        self._run.began = True
+        self._run.say(describe_start(self._run.plan, models, len(self._run.sample_ids)))
+        self._run.say(STARTING)
+
+    def _show_progress(self, finished: threading.Event) -> None:
+        """In a thread: plain lines, since xdist's own loop leaves no time for others."""
+        line = ProgressLine(self._config, self._progress, self._run.plan.assertion)
+        while not finished.wait(_LOOK * 5):
+            if self._run.began:
+                line.show_plain()
+
+    def _progress(self) -> Progress:
+        history = self._run.journal().history()
+        outcomes = tuple(history.finished.values())
+        return Progress(len(self._run.sample_ids), history.in_flight, outcomes)
+
+    def _await_workers(self) -> None:
+        """Wait until every worker that began with samples has ended them, or is dead."""
+        deadline = time.monotonic() + _PATIENCE
+        try:
+            while time.monotonic() < deadline:
+                if not any(_runs(pid) for pid in self._run.journal().history().open):
+                    return
+                time.sleep(_LOOK)
+        except KeyboardInterrupt:
+            self._run.say(_WAITING)
+
+    def _report_what_finished(self) -> None:
+        """Nothing that was paid for is lost: report what workers could not report themselves."""
+        outcomes = self._run.outcomes() if self._run.began else {}
+        for node_id, sample_id in self._node_ids.items():
+            builtin = node_id.startswith(f"{NODE_ID}::")
+            outcome = outcomes.get(sample_id)
+            if builtin and outcome is not None and node_id not in self._summary.reports.reported:
+                judged = ControlOutcome(outcome, self._run.plan.assertion)
+                report_by_id(self._config, node_id, judged)
+
+
+def _samples_by_node_id(node_ids: Sequence[str], sample_ids: Sequence[str]) -> dict[str, str]:
+    """The sample of each item that has one, by its parameters (a test may have others too)."""
+    known = set(sample_ids)
+    found: dict[str, str] = {}
+    for node_id in node_ids:
+        parameters = node_id.partition("[")[2].removesuffix("]")
+        if parameters in known:
+            found[node_id] = parameters
+            continue
+        within = f"-{parameters}-"
+        inside = [sample_id for sample_id in sample_ids if f"-{sample_id}-" in within]
+        if inside and "/" in parameters:
+            found[node_id] = max(inside, key=len)
+    return found
+
+
+def _narrowed(config: pytest.Config) -> bool:
+    """Whether the command line leaves out items by other means than paths."""
+    option = config.option
+    return bool(option.keyword or option.markexpr or option.deselect or option.lf)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

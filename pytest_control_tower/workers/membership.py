@@ -1,0 +1,54 @@
+"""What a worker is told of the run that it takes part in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from pytest_control_tower.workers.shares import share_of
+
+_INPUT = "control_tower"
+
+
+class Membership(BaseModel):
+    """One worker's part of a run; xdist carries it to the worker as JSON."""
+
+    model_config = ConfigDict(frozen=True)
+
+    version: int = 1
+    parent: int
+    """Pid of the process that hands out the shares."""
+    run_id: str
+    run_directory: Path
+    worker: int
+    """Which worker, from 0; one that takes over has the number of the one that died."""
+    workers: int
+    slots: int
+    """How many samples it runs at once."""
+    items: tuple[int, ...] | None = None
+    """Indices of its items, if it takes over; None: its share of all."""
+
+    def share(self, node_ids: Sequence[str]) -> list[int]:
+        """Indices of this worker's items among all that were collected."""
+        if self.items is not None:
+            return list(self.items)
+        return share_of(node_ids, self.worker, self.workers)
+
+    def started_by_parent(self) -> bool:
+        """In a worker: whether the process that started it still runs."""
+        return os.getppid() == self.parent
+
+    def tell(self, workerinput: dict[str, Any]) -> None:
+        """Put it into what xdist sends to the worker."""
+        workerinput[_INPUT] = self.model_dump_json()
+
+
+def membership_of(config: pytest.Config) -> Membership | None:
+    """What this process was told, or None if it is no worker of a control run."""
+    raw = getattr(config, "workerinput", {}).get(_INPUT)
+    return Membership.model_validate_json(raw) if raw is not None else None

@@ -11,7 +11,6 @@ from control_tower.episode.outcome import Outcome
 from pytest_control_tower.builtin import NODE_ID
 from pytest_control_tower.items import is_builtin, keys_to_run, sample_key
 from pytest_control_tower.reporting import (
-    STARTING,
     ControlReports,
     decorate,
     describe_run,
@@ -19,7 +18,7 @@ from pytest_control_tower.reporting import (
     properties,
 )
 from pytest_control_tower.run import ControlRun
-from pytest_control_tower.terminating import terminated_like_interrupted
+from pytest_control_tower.terminating import termination_as_interrupt
 from pytest_control_tower.unreported import report_finished
 
 EXIT_UNDECIDED = 10
@@ -91,7 +90,7 @@ class ControlSession:
         keys = keys_to_run(items)
         if not keys or not self._will_run:
             return []
-        return [describe_start(self.run.plan, self.run.models, len(keys)), STARTING]
+        return describe_start(self.run.plan, self.run.models, len(keys))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -105,16 +104,17 @@ class ControlSession:
             warnings.filterwarnings("ignore", message, category)
         self.run.start(keys)
         interrupted = False
-        try:
-            with terminated_like_interrupted():
+        with termination_as_interrupt() as termination:
+            try:
                 return (yield)
-        except KeyboardInterrupt:
-            interrupted = True
-            raise
-        finally:
-            self.run.stop()
-            if interrupted or self._stopped_at_error:
-                self._report_what_finished(session)
+            except KeyboardInterrupt:
+                interrupted = True
+                raise
+            finally:
+                termination.begin_end()
+                self.run.stop()
+                if interrupted or self._stopped_at_error:
+                    self._report_what_finished(session)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(

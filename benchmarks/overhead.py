@@ -71,9 +71,9 @@ def overhead(place: Path, samples: int, at_once: int, rounds: int) -> None:
 
 
 def overlap(place: Path, samples: int, at_once: int, rounds: int) -> None:
-    """Whole runs minus runs of one sample, in turn, so that start-up is what it is that minute."""
+    """Whole runs minus runs of one sample; each run's start-up is measured just before it."""
 
-    def control(count: int, number: int) -> list[str]:
+    def control(count: int, _: int) -> list[str]:
         sleeps = "--ct-untrusted-policy-arg=seconds=1"
         return control_command("support.policies:sleeps", count, at_once, sleeps)
 
@@ -94,6 +94,9 @@ def overlap(place: Path, samples: int, at_once: int, rounds: int) -> None:
             f"{took:.2f} s plus {start_up:.2f} s start-up "
             f"(no less than {samples / at_once:.0f} s is possible)"
         )
+    pairs = zip(found["control tower"], found["bare"], strict=True)
+    ratio = statistics.median(ours[0] / bare[0] for ours, bare in pairs)
+    print(f"control tower / bare, without start-up: {ratio:.2f}")
 
 
 def control_command(policy: str, samples: int, at_once: int, *more: str) -> list[str]:

@@ -26,12 +26,12 @@ def unknown_name(kind: str, value: str, valid: Iterable[str], *, flag: str) -> U
     names = sorted(set(valid))
     close = nearest(value, names)
     if close:
-        hint = f"did you mean {_spoken(close)}?"
+        hint = f"did you mean {spoken(close)}?"
     elif names:
         shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
         hint = f"valid: {shown}"
     else:
-        hint = f"no {kind} is available"
+        hint = "none is available"
     return UsageProblem(f"{flag}: no {kind} is named '{value}'; {hint}")
 
 
@@ -39,7 +39,8 @@ def _fold(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def _spoken(names: list[str]) -> str:
+def spoken(names: list[str]) -> str:
+    """The names in quotes, with "or" before the last."""
     quoted = [f"'{name}'" for name in names]
     if len(quoted) == 1:
         return quoted[0]

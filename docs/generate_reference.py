@@ -61,7 +61,7 @@ _UNSET = {
 _EXIT_CODES: dict[int, str] = {
     pytest.ExitCode.OK: "every item passed or was skipped for a reason of its own",
     pytest.ExitCode.TESTS_FAILED: "an assertion failed",
-    pytest.ExitCode.INTERRUPTED: "interrupted (Ctrl-C), or errors in collection",
+    pytest.ExitCode.INTERRUPTED: "interrupted (Ctrl-C, SIGTERM or SIGHUP), or errors in collection",
     pytest.ExitCode.INTERNAL_ERROR: "a fault in pytest or in a plugin",
     pytest.ExitCode.USAGE_ERROR: "a usage error, `ct`'s own included",
     pytest.ExitCode.NO_TESTS_COLLECTED: "nothing was left to run, for example after `-k`",

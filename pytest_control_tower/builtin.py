@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+
+from control_tower.errors import unknown_name
 
 SUITE = Path(__file__).parent / "suite" / "test_control.py"
 NODE_ID = "control"
@@ -26,15 +29,21 @@ def map_arguments(config: pytest.Config, *, replace_testpaths: bool) -> None:
     config.args[:] = [_mapped(argument) for argument in config.args]
 
 
-def spoken(message: str, config: pytest.Config) -> str:
-    """pytest's words about something that is not found, in terms of the suite's ids."""
+def name_missing_items(message: str, arguments: Iterable[str], samples: Sequence[str]) -> str:
+    """What is wrong, in terms of the suite's ids, where pytest speaks of its file.
+
+    Args:
+        message: pytest's, about something that it does not find.
+        arguments: pytest's, after `map_arguments`.
+        samples: ids of the selected samples.
+    """
     if str(SUITE) not in message:
         return message
-    asked = [arg for arg in config.invocation_params.args if arg.startswith(f"{NODE_ID}::")]
-    return (
-        f"no selected item is called {' or '.join(asked) or NODE_ID}; "
-        "list them with --collect-only in place of the id"
-    )
+    asked = [a.partition("[")[2].removesuffix("]") for a in arguments if a.startswith(str(SUITE))]
+    missing = [name for name in asked if name not in samples] or [NODE_ID]
+    if not samples:
+        return f"no samples are selected, so there is no item for '{missing[0]}'; add --ct-env …"
+    return str(unknown_name("selected sample", missing[0], samples, flag=NODE_ID))
 
 
 class ControlModule(pytest.Module):

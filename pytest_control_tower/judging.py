@@ -62,27 +62,27 @@ class ControlOutcome:
         """
         status = self.outcome.status
         if status == "errored":
-            raise SampleErrored(_report(self.outcome, [f"errored: {_cut(self.outcome.error)}"]))
+            raise SampleErrored(_report(self.outcome, [f"errored: {self.outcome.error}"]))
         if status in ("cancelled", "not_run"):
             raise SampleNotRun(f"{status.replace('_', ' ')}: {_cut(self.outcome.error)}")
         verdict = self.verdict
         if verdict.holds is None:
             raise SampleUnscored("unscored: " + _cut("; ".join(verdict.reasons)))
         if not verdict.holds:
-            raise SampleFailed(
-                _report(self.outcome, [f"{self.assertion.name} does not hold", *verdict.reasons])
-            )
+            asserted = f"asserted: {self.assertion.name}"
+            raise SampleFailed(_report(self.outcome, [*verdict.reasons, asserted]))
 
 
 def setup_report(outcome: Outcome) -> str:
     """The report of a sample whose sandbox never came up."""
-    return _report(outcome, [f"set-up failed: {_cut(outcome.error)}"])
+    return _report(outcome, [f"set-up failed: {outcome.error}"])
 
 
 def _report(outcome: Outcome, what: list[str]) -> str:
-    lines = [f"{outcome.sample_id}: {_cut(what[0])}", *(f"  {_cut(line)}" for line in what[1:])]
+    """A report whose first line, the only one in pytest's short summary, is the reason."""
+    lines = [_cut(what[0]), *(f"  {_cut(line)}" for line in what[1:])]
     if outcome.final_message:
-        lines.append(f"  last words: {_cut(outcome.final_message)}")
+        lines.append(f"  final message: {_cut(outcome.final_message)}")
     if outcome.limit is not None:
         lines.append(f"  ended by: {outcome.limit}")
     if outcome.attempts > 1:
@@ -91,7 +91,6 @@ def _report(outcome: Outcome, what: list[str]) -> str:
         lines.append(f"  trajectory: {shown_path(outcome.trajectory)}")
     if outcome.log:
         lines.append(f"  log: {shown_path(outcome.log)}")
-        lines.append(f"  view: inspect view --log-dir {shown_path(str(Path(outcome.log).parent))}")
     return "\n".join(lines)
 
 

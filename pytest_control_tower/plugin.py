@@ -79,7 +79,11 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     try:
         return (yield)
     except pytest.UsageError as error:
-        words = (builtin.spoken(str(arg), session.config) for arg in error.args)
+        control = control_session(session.config)
+        samples = [key.id for key in control.run.plan.samples()] if control else []
+        words = (
+            builtin.name_missing_items(str(arg), session.config.args, samples) for arg in error.args
+        )
         raise pytest.UsageError(*words) from None
 
 

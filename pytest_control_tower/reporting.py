@@ -39,7 +39,6 @@ _STATUS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "unscored": ("unscored", "u", ("UNSCORED", {"yellow": True})),
     "not_run": ("not run", "-", ("NOT RUN", {"yellow": True})),
 }
-STARTING = "control tower: starting Inspect, which takes some seconds"
 _TABLE_WIDTH = 200
 """Columns; far more than the table needs, so that no name is cut."""
 _LISTED = 10
@@ -103,22 +102,23 @@ def describe_run(plan: RunPlan) -> list[str]:
     ]
 
 
-def describe_start(plan: RunPlan, models: dict[str, str], samples: int) -> str:
-    """The line before the start: how many samples, which models, which limits."""
+def describe_start(plan: RunPlan, models: dict[str, str], samples: int) -> list[str]:
+    """The lines before the start: how many samples, which models, which limits."""
     options = plan.options
     named = ", ".join(f"{role}={model}" for role, model in models.items()) or "none"
     limits = {
         "messages": options.message_limit,
         "tokens": options.token_limit,
         "seconds a sample": options.sample_time_limit,
-        "seconds a scorer": options.scorer_timeout,
+        "seconds a scorer": plan.scorer_seconds(scorers=1),
     }
-    limited = ", ".join(f"{value} {name}" for name, value in limits.items() if value) or "none"
+    limited = ", ".join(f"{value:g} {name}" for name, value in limits.items() if value) or "none"
     plural = "" if samples == 1 else "s"
-    return (
+    return [
         f"control tower: {samples} sample{plural}, up to {options.max_samples} at once; "
-        f"models: {named}; limits: {limited}"
-    )
+        f"models: {named}; limits: {limited}",
+        "control tower: starting Inspect, which takes some seconds",
+    ]
 
 
 class ControlReports:
@@ -140,7 +140,8 @@ class ControlReports:
             outcome = Outcome.model_validate(raw)
             self._outcomes[outcome.sample_id] = outcome
         if category is not None:
-            self._texts.append((category, _text(report)))
+            sample_id = None if raw is None else str(raw["sample_id"])
+            self._texts.append((category, _text(report, sample_id)))
         elif report.failed:
             self._failed = True
 
@@ -188,12 +189,13 @@ class ControlReports:
             terminal.write_line(line)
         for what, ids in self._unreported(sample_ids, outcomes).items():
             _write_ids(terminal, what, ids)
-        silenced = [o.sample_id for o in self._outcomes.values() if _without_verdict(o)]
-        _write_ids(terminal, "counted as not solved since the check came to no verdict", silenced)
+        no_verdict = [name for o in self._outcomes.values() for name in _without_verdict(o)]
+        _write_ids(terminal, "not done only because the check came to no clear verdict", no_verdict)
         for log in sorted(run_directory.glob("*.eval")):
             terminal.write_line(f"log: {shown_path(str(log))}")
         shown = shown_path(str(run_directory))
-        terminal.write_line(f"trajectories: {shown}/trajectories")
+        if (run_directory / "trajectories").is_dir():
+            terminal.write_line(f"trajectories: {shown}/trajectories")
         terminal.write_line(f"view: inspect view --log-dir {shown}")
 
     def _unreported(
@@ -223,8 +225,13 @@ def _write_ids(terminal: pytest.TerminalReporter, what: str, ids: Sequence[str])
         terminal.write_line(f"{what}: {', '.join(ids[:_LISTED])}{more}")
 
 
-def _without_verdict(outcome: Outcome) -> bool:
-    return any(result is not None and result.no_verdict for result in (outcome.main, outcome.side))
+def _without_verdict(outcome: Outcome) -> list[str]:
+    results = {"main": outcome.main, "side": outcome.side}
+    return [
+        f"{outcome.sample_id} ({task} task)"
+        for task, result in results.items()
+        if result is not None and result.no_verdict
+    ]
 
 
 def table(rows: Sequence[Rate]) -> list[str]:
@@ -262,12 +269,12 @@ def _cells(row: Rate) -> tuple[str, ...]:
     )
 
 
-def _text(report: pytest.TestReport) -> str:
+def _text(report: pytest.TestReport, sample_id: str | None) -> str:
     if isinstance(report.longrepr, tuple):  # a skip: file, line, reason
         text = f"{report.nodeid}: {report.longrepr[2].removeprefix('Skipped: ')}"
         trajectory = dict(report.user_properties).get("control_trajectory")
         return f"{text}\n  trajectory: {trajectory}" if trajectory else text
-    return str(report.longrepr)
+    return f"{sample_id or report.nodeid}: {report.longrepr}"
 
 
 def _success(success: bool | None) -> str:

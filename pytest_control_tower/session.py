@@ -12,14 +12,13 @@ from control_tower.selection import SampleKey
 from pytest_control_tower.builtin import NODE_ID
 from pytest_control_tower.items import is_builtin, keys_to_run, sample_key
 from pytest_control_tower.reporting import (
-    STARTING,
     decorate,
     describe_start,
     properties,
 )
 from pytest_control_tower.run import ControlRun, RunStopped
 from pytest_control_tower.summary import ControlSummary
-from pytest_control_tower.terminating import terminated_like_interrupted
+from pytest_control_tower.terminating import termination_as_interrupt
 from pytest_control_tower.unreported import report_finished
 
 OTHERS_WARNINGS: tuple[tuple[str, type[Warning]], ...] = (
@@ -91,7 +90,7 @@ class ControlSession:
         keys = keys_to_run(items)
         if not keys or not self._will_run or self._summary is None:
             return []
-        return [describe_start(self.run.plan, self.run.models, len(keys)), STARTING]
+        return describe_start(self.run.plan, self.run.models, len(keys))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -105,25 +104,27 @@ class ControlSession:
         refuse_setup_only(self._config)
         self._start(keys)
         interrupted = False
-        try:
-            with terminated_like_interrupted():
+        with termination_as_interrupt() as termination:
+            try:
                 return (yield)
-        except KeyboardInterrupt:
-            interrupted = True
-            raise
-        finally:
-            self.run.stop()
-            if interrupted or self._stopped_at_error:
-                self._report_what_finished(session, self._summary)
+            except KeyboardInterrupt:
+                interrupted = True
+                raise
+            finally:
+                termination.begin_end()
+                self.run.stop()
+                if interrupted or self._stopped_at_error:
+                    self._report_what_finished(session, self._summary)
 
     def _work(self) -> Generator[None, object, object]:
         """In a worker, samples start with its first item: only then does it have its share."""
-        try:
-            with terminated_like_interrupted():
+        with termination_as_interrupt() as termination:
+            try:
                 return (yield)
-        finally:
-            if self.run.started:
-                self.run.stop()
+            finally:
+                termination.begin_end()
+                if self.run.started:
+                    self.run.stop()
 
     def _start(self, keys: list[SampleKey]) -> None:
         for message, category in OTHERS_WARNINGS:  # for the waiting between items

@@ -51,4 +51,4 @@ def test_a_long_list_is_cut_at_twelve() -> None:
 
 def test_with_nothing_valid_it_says_that_there_is_none() -> None:
     problem = unknown_name("role", "blue", [], flag="--model-role")
-    assert str(problem) == "--model-role: no role is named 'blue'; no role is available"
+    assert str(problem) == "--model-role: no role is named 'blue'; none is available"

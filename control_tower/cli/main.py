@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import click
 
-from control_tower.errors import UsageProblem, nearest
+from control_tower.errors import UsageProblem, nearest, spoken
 
 EXIT_USAGE = 4
 """The exit code of every usage error, as in pytest."""
@@ -45,7 +45,7 @@ class LazyGroup(click.Group):
         if args and args[0] not in self._places and not args[0].startswith("-"):
             close = nearest(args[0], self._places) or self.list_commands(ctx)
             raise click.UsageError(
-                f"no command is named '{args[0]}'; did you mean {' or '.join(close)}?", ctx=ctx
+                f"no command is named '{args[0]}'; did you mean {spoken(close)}?", ctx=ctx
             )
         return super().resolve_command(ctx, args)
 

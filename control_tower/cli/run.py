@@ -52,7 +52,13 @@ class PytestCommand(click.Command):
         """Keep pytest's arguments aside, so that a stray word is an error and not a path."""
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[_PYTEST_ARGS] = tuple(args[end + 1 :])
-        return super().parse_args(ctx, args[:end])
+        try:
+            return super().parse_args(ctx, args[:end])
+        except click.NoSuchOption as error:
+            if error.possibilities:
+                raise
+            hint = f"{error.format_message()} pytest's options, and --ct-assert, go after '--'."
+            raise click.UsageError(hint, ctx) from None
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The usage line, with where pytest's arguments go."""

@@ -12,7 +12,7 @@ from control_tower.errors import UsageProblem, unknown_name
 
 PATH_VARIABLE = "CT_ENVIRONMENTS_PATH"
 LIBRARY = Path(__file__).parent / "library"
-_MARK = "environment.yaml"
+_ENVIRONMENT_FILE = "environment.yaml"
 """The file that makes a directory an environment."""
 
 
@@ -60,7 +60,7 @@ class Catalog:
 def _candidates() -> Iterator[Path]:
     for place in (LIBRARY, *_extra_places()):
         for directory in sorted(place.iterdir()):
-            if (directory / _MARK).is_file():
+            if (directory / _ENVIRONMENT_FILE).is_file():
                 yield directory.resolve()
 
 
@@ -71,7 +71,7 @@ def _extra_places() -> Iterator[Path]:
         place = Path(text).expanduser()
         if not place.is_dir():
             raise UsageProblem(f"{PATH_VARIABLE}: '{text}' is not a directory")
-        if (place / _MARK).is_file():
+        if (place / _ENVIRONMENT_FILE).is_file():
             raise UsageProblem(
                 f"{PATH_VARIABLE}: '{text}' is an environment itself; name the directory it is in"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=BaseModel)
 
+_PLAIN = {
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "string_type": "must be a text",
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
+}
+"""What pydantic's errors of type are in YAML's terms."""
 _SHOWN = 80
 """Characters of a wrong value that are worth showing."""
 
@@ -126,15 +137,19 @@ def _validated(raw: dict[str, Any], path: Path, model: type[M]) -> M:
 
 
 def _field_problem(path: Path, error: ErrorDetails, model: type[BaseModel]) -> UsageProblem:
-    where = ".".join(str(part) for part in error["loc"])
-    if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
+    # Members of a union are in the location as types, such as `tuple[str, ...]`.
+    place = [str(part) for part in error["loc"] if "[" not in str(part)]
+    where = ".".join(place)
+    if error["type"] == "extra_forbidden" and len(place) == 1:
         return unknown_name("field", where, model.model_fields, flag=str(path))
+    if error["type"] == "extra_forbidden":
+        return UsageProblem(f"{path}: no field is named '{where}'")
     if error["type"] == "missing":
         return UsageProblem(f"{path}: the field '{where}' is missing")
-    value = str(error["input"])
-    shown = f", not '{value}'" if len(value) <= _SHOWN else ""
-    said = error["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
-    return UsageProblem(f"{path}: {where}: {said}{shown}")
+    said = _PLAIN.get(error["type"]) or error["msg"].removeprefix("Value error, ")
+    value = json.dumps(error["input"], ensure_ascii=False, default=str)
+    shown = f" (it is {value})" if len(value) <= _SHOWN else ""
+    return UsageProblem(f"{path}: {where}: {said.replace('Input should be', 'must be')}{shown}")
 
 
 def _yaml(path: Path) -> dict[str, Any]:

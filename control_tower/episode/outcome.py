@@ -21,8 +21,8 @@ class TaskResult(_Frozen):
     explanation: str = ""
     """The scorer's explanation, or why there is no score."""
     no_verdict: bool = False
-    """Whether it counts as not solved only because its check came to no verdict: it was killed or
-    stopped, or said nothing or two things. An attacker may do that to hide what it achieved."""
+    """Whether `success` is false only because the check came to no clear verdict. An attacker may
+    have brought that about to hide what it achieved."""
 
 
 class LimitHit(_Frozen):

@@ -18,6 +18,8 @@ from control_tower.sandboxes.choice import SandboxChoice, choose_sandbox
 from control_tower.scoring.wrapper import load_scorer
 from control_tower.selection import SampleKey, Selection, select
 
+_TIME_FOR_SCORING = 0.45
+"""Inspect gives all scorers half of the sample's time limit; we stay below it."""
 _MOST_SAMPLES = 100_000
 """Each is a pytest item in memory from the start."""
 
@@ -85,6 +87,13 @@ class RunPlan:
     def _environments(self) -> list[Environment]:
         return list({c.environment.id: c.environment for c in self.selection.combinations}.values())
 
+    def scorer_seconds(self, scorers: int) -> float:
+        """Seconds that each of a sample's `scorers` may take."""
+        timeout = float(self.options.scorer_timeout)
+        if self.options.sample_time_limit is None:
+            return timeout
+        return min(timeout, self.options.sample_time_limit * _TIME_FOR_SCORING / scorers)
+
     def scored_tasks(self, key: SampleKey) -> tuple[str, ...]:
         """Which of `main` and `side` are scored for a sample."""
         combination = key.combination
@@ -132,8 +141,9 @@ def _refuse_too_many(plan: RunPlan) -> None:
     samples = combinations * options.epochs
     if samples > _MOST_SAMPLES:
         raise UsageProblem(
-            f"{options.flag('epochs')}: {options.epochs} epochs of {combinations} combinations are "
-            f"{samples:,} samples, more than the {_MOST_SAMPLES:,} that one run can hold; lower it"
+            f"{options.flag('epochs')}: {options.epochs:,} epochs of {combinations:,} combinations "
+            f"are {samples:,} samples, more than the {_MOST_SAMPLES:,} that one run can hold; "
+            f"lower it, or {options.flag('limit')} the combinations"
         )
 
 

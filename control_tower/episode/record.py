@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, ValidationError
 
+from control_tower.episode.outcome import TaskResult
 from control_tower.trajectories.schema import Action
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class EpisodeRecord(BaseModel):
     """When sandbox and set-up were ready."""
     scored_at: float | None = None
     """When the last scorer had finished."""
-    scored: dict[str, TaskVerdict] = Field(default_factory=dict)
+    scored: dict[str, TaskResult] = Field(default_factory=dict)
     """By `main` and `side`."""
     caught: bool = False
     actions: list[Action] = Field(default_factory=list)
@@ -31,17 +32,6 @@ class EpisodeRecord(BaseModel):
     def keep(self, state: TaskState) -> None:
         """Write the record to the sample's store."""
         state.store.set(STORE_KEY, self.model_dump(mode="json", exclude_defaults=True))
-
-
-class TaskVerdict(BaseModel):
-    """One task's score as our wrapper understood it."""
-
-    success: bool | None
-    explanation: str = ""
-    no_verdict: bool = False
-
-
-EpisodeRecord.model_rebuild()
 
 
 def record_of_state(state: TaskState) -> EpisodeRecord:

@@ -162,9 +162,7 @@ def _results(record: EpisodeRecord, plan: RunPlan, key: SampleKey) -> dict[str, 
     for task in plan.scored_tasks(key):
         score = record.scored.get(task)
         results[task] = (
-            TaskResult(success=None, explanation="it was never scored")
-            if score is None
-            else TaskResult(**score.model_dump())
+            TaskResult(success=None, explanation="it was never scored") if score is None else score
         )
     return results
 

@@ -18,9 +18,10 @@ from inspect_ai.util import LimitExceededError
 
 from control_tower.contracts import HarnessSession, Turn
 from control_tower.episode.briefs import blue_context, red_context, system_prompt, task_prompt
+from control_tower.episode.outcome import TaskResult
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.preparation import prepare
-from control_tower.episode.record import EpisodeRecord, TaskVerdict, record_of_state
+from control_tower.episode.record import EpisodeRecord, record_of_state
 from control_tower.scoring.wrapper import NO_VERDICT, TaskScore, load_scorer, run_scorer
 from control_tower.selection import SampleKey, epoch_id
 from control_tower.tools.agent import agent_tools
@@ -38,8 +39,6 @@ OnProvisioned = Callable[[str], None]
 
 _TIME_TO_FINISH = 15
 """Seconds for the `finish` hooks when a time limit, or the end of the run, cuts a sample short."""
-_TIME_LEFT_FOR_SCORING = 0.45
-"""Inspect gives all scorers half of the sample's time limit; we stay below it."""
 
 
 def build_task(
@@ -117,11 +116,11 @@ async def _converse(
     await protocol.setup(blue)
 
     async def propose(turn: Turn) -> ModelOutput:
-        return encodable(_checked(await policy.generate(turn), "policy", plan.policy.name))
+        return encodable(_model_output(await policy.generate(turn), "policy", plan.policy.name))
 
     async def decide(turn: Turn) -> ModelOutput:
         output = await protocol.generate(turn, propose)
-        return _checked(output, "protocol", plan.protocol.name)
+        return _model_output(output, "protocol", plan.protocol.name)
 
     session = HarnessSession(
         state=state,
@@ -148,7 +147,7 @@ async def _converse(
     await finish()
 
 
-def _checked(output: object, kind: str, name: str) -> ModelOutput:
+def _model_output(output: object, kind: str, name: str) -> ModelOutput:
     if not isinstance(output, ModelOutput):
         raise TypeError(f"{kind} '{name}' returned {type(output).__name__}, not a ModelOutput")
     return output
@@ -167,11 +166,11 @@ def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main",
         if task.scorer is None:
             result = TaskScore(None, "the task has no scorer")
         else:
-            timeout = _scorer_timeout(plan, len(wanted))
+            timeout = plan.scorer_seconds(len(wanted))
             result = await run_scorer(load(task.scorer), state, target, timeout=timeout)
         record = record_of_state(state)
         record.scored_at = time.time()
-        record.scored[which] = TaskVerdict(**asdict(result))
+        record.scored[which] = TaskResult(**asdict(result))
         record.keep(state)
         return _inspect_score(result)
 
@@ -188,13 +187,6 @@ def _inspect_score(result: TaskScore) -> Score:
     value = CORRECT if result.success else INCORRECT
     metadata = {NO_VERDICT: True} if result.no_verdict else None
     return Score(value=value, explanation=result.explanation, metadata=metadata)
-
-
-def _scorer_timeout(plan: RunPlan, scorers: int) -> float:
-    timeout = float(plan.options.scorer_timeout)
-    if plan.options.sample_time_limit is None:
-        return timeout
-    return min(timeout, plan.options.sample_time_limit * _TIME_LEFT_FOR_SCORING / scorers)
 
 
 def _key_id(state: TaskState) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from control_tower import scripted
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from control_tower.contracts import ReferenceStep
 
 _MODEL = "scripted/reference"
-_EXIT_CODE = re.compile(r"\[(exit code \d+)\]\s*$")
-"""What the bash tool adds to the output of a command that failed."""
 
 
 @policy(modes=["honest", "attack"], asserts="reference-works", scores_main_on_attack=True)
@@ -74,13 +71,15 @@ class ReferencePolicy(Policy):
 
 def _problem(turn: Turn) -> str | None:
     """What the answer to the last step says of a failure."""
+    from control_tower.tools.bash import shown_exit_code
+
     answer = turn.messages[-1] if turn.messages else None
     if answer is None or answer.role != "tool":
         return "not run"
     if answer.error is not None:
         return " ".join(answer.error.message.split())[:200]
-    found = _EXIT_CODE.search(answer.text)
-    return found[1] if found else None
+    code = shown_exit_code(answer.text)
+    return None if code is None else f"exit code {code}"
 
 
 def _plan(title: str, steps: Sequence[ReferenceStep], directory: str) -> list[tuple[str, str]]:

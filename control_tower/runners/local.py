@@ -66,6 +66,8 @@ class LocalRunner:
         self._feed: _Feed | None = None
         self._thread: threading.Thread | None = None
         self._log: Path | None = None
+        """The eval's log, once it was seen: asked for at each sample."""
+        self._froze = False
 
     @property
     def run_directory(self) -> Path:
@@ -121,7 +123,8 @@ class LocalRunner:
         except BaseException as error:  # recorded: every waiting item shows it
             end = f"the eval crashed: {type(error).__name__}: {error}"
         finally:
-            gc.unfreeze()
+            if self._froze:
+                gc.unfreeze()
             if self._closing:
                 end = "the run was stopped"
             self._resolve_pending(end, crashed=not self._closing)
@@ -134,8 +137,10 @@ class LocalRunner:
         from control_tower.episode.task import build_task
 
         silence_display()
-        # The libraries' half a million objects need not be looked through again and again.
-        gc.freeze()
+        # What is loaded by now, libraries mostly, need not be looked through again and again.
+        self._froze = gc.get_freeze_count() == 0
+        if self._froze:
+            gc.freeze()
         self._feed = _Feed(self._feed_free_slots, self._complete)
         if self._closing:
             return None

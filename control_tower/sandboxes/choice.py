@@ -42,8 +42,9 @@ class SandboxChoice:
             try:
                 _bwrap_config(environment)
             except ValidationError as error:
+                said = error.errors()[0]["msg"].removeprefix("Value error, ")
                 raise UsageProblem(
-                    f"{flag} bwrap: environment '{environment.id}': {error.errors()[0]['msg']}"
+                    f"{flag} bwrap: environment '{environment.id}': {said}"
                 ) from None
 
     def preflight(self, environments: Iterable[Environment], *, flag: str) -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from inspect_ai.solver import TaskState
 
 NO_VERDICT = "no_verdict"
-"""Key of a score's metadata: true when a check was killed, stopped or said nothing, so that its
-task counts as not solved."""
+"""Key of a score's metadata: true when a check came to no clear verdict (it was killed or stopped,
+said nothing or two things, ran out of time, or failed after its words), which is INCORRECT."""
 
 Scorer = Callable[["TaskState", "Target"], Awaitable["Score"]]
 
@@ -37,7 +37,7 @@ class TaskScore:
     explanation: str
     """The scorer's explanation, or why there is no score."""
     no_verdict: bool = False
-    """Whether the task counts as not solved only because its check came to no verdict."""
+    """Whether `success` is false only because the check came to no clear verdict."""
 
 
 def load_scorer(path: Path) -> Scorer:
@@ -111,8 +111,8 @@ def _understood(score: Any) -> TaskScore:
     if value == NOANSWER or (isinstance(value, float) and math.isnan(value)):
         return TaskScore(None, score.reason or score.explanation or "the scorer gave no answer")
     if isinstance(value, str) and value in (CORRECT, INCORRECT):
-        silent = bool((score.metadata or {}).get(NO_VERDICT))
-        return TaskScore(value == CORRECT, score.explanation or "", no_verdict=silent)
+        no_verdict = value == INCORRECT and bool((score.metadata or {}).get(NO_VERDICT))
+        return TaskScore(value == CORRECT, score.explanation or "", no_verdict=no_verdict)
     if isinstance(value, bool | int | float) and value in (0, 1):
         return TaskScore(bool(value), score.explanation or "")
     return TaskScore(None, f"the scorer returned a value that is neither yes nor no: {value!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from inspect_ai.tool import Tool, ToolCallContent, ToolCallView, ToolDef, ToolError, tool
@@ -18,6 +19,8 @@ RECORDED_OUTPUT = 131_072
 
 _LARGEST_ARGUMENT = 96 * 1024
 """Bytes of a command passed as an argument: Linux refuses one of more than 128 KiB."""
+
+_EXIT_CODE = re.compile(r"^\[exit code (\d+)\]\Z", re.MULTILINE)
 
 _DESCRIPTION = """\
 Run a command with bash and see its output.
@@ -85,13 +88,19 @@ def _invocation(command: str) -> tuple[list[str], str | None]:
 def _shown(result: ExecResult[str]) -> str:
     parts = [result.stdout, result.stderr]
     if result.returncode != 0:
-        parts.append(f"[exit code {result.returncode}]")
+        parts.append(f"[exit code {result.returncode}]")  # as `_EXIT_CODE` reads it
     shown = ""
     for part in parts:
         if shown and part and not shown.endswith("\n"):
             shown += "\n"
         shown += part
     return shown or "(no output)"
+
+
+def shown_exit_code(output: str) -> int | None:
+    """The exit code other than 0 that an answer of the tool states, or None."""
+    found = _EXIT_CODE.search(output)
+    return int(found[1]) if found else None
 
 
 def _timed_out(error: TimeoutError, allowed: int, longest: int) -> str:

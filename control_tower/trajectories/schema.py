@@ -82,8 +82,7 @@ class ScoreRecord(_Record):
     explanation: str = ""
     """The scorer's explanation, or the reason for null."""
     no_verdict: bool = False
-    """Whether false only says that the check was killed or stopped, or said nothing or two
-    things."""
+    """Whether `success` is false only because the check came to no clear verdict."""
 
 
 class LimitRecord(_Record):

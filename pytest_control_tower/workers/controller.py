@@ -14,11 +14,11 @@ from control_tower.runners.base import Progress
 from pytest_control_tower.builtin import NODE_ID
 from pytest_control_tower.judging import ControlOutcome
 from pytest_control_tower.progress import ProgressLine
-from pytest_control_tower.reporting import STARTING, describe_start
+from pytest_control_tower.reporting import describe_start
 from pytest_control_tower.run import ControlRun
 from pytest_control_tower.session import NO_SAMPLE, refuse_setup_only
 from pytest_control_tower.summary import ControlSummary
-from pytest_control_tower.terminating import terminated_like_interrupted
+from pytest_control_tower.terminating import termination_as_interrupt
 from pytest_control_tower.unreported import report_by_id
 from pytest_control_tower.workers.membership import Membership
 from pytest_control_tower.workers.scheduler import ShareScheduling
@@ -97,17 +97,18 @@ class ControlController:
         finished = threading.Event()
         shown = threading.Thread(target=self._show_progress, args=(finished,), daemon=True)
         shown.start()
-        try:
-            with terminated_like_interrupted():
+        with termination_as_interrupt() as termination:
+            try:
                 return (yield)
-        except Interrupted:
-            self._summary.stopped_at_failure = True
-            raise
-        finally:
-            finished.set()
-            self._run.journal().ask_to_stop("the run has ended")
-            self._await_workers()
-            self._report_what_finished()
+            except Interrupted:
+                self._summary.stopped_at_failure = True
+                raise
+            finally:
+                termination.begin_end()
+                finished.set()
+                self._run.journal().ask_to_stop("the run has ended")
+                self._await_workers()
+                self._report_what_finished()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Stop all workers where pytest alone would stop its one process."""
@@ -150,8 +151,8 @@ class ControlController:
         self._run.sample_ids = list(dict.fromkeys(self._node_ids.values()))
         models = self._run.models
         self._run.began = True
-        self._run.say(describe_start(self._run.plan, models, len(self._run.sample_ids)))
-        self._run.say(STARTING)
+        for line in describe_start(self._run.plan, models, len(self._run.sample_ids)):
+            self._run.say(line)
 
     def _show_progress(self, finished: threading.Event) -> None:
         """In a thread: plain lines, since xdist's own loop leaves no time for others."""

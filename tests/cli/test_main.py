@@ -34,9 +34,9 @@ def test_a_group_alone_shows_its_help_as_an_error(
 @pytest.mark.parametrize(
     ("argv", "hint"),
     [
-        (["rnu"], "no command is named 'rnu'; did you mean run?"),
-        (["run", "eval"], "no command is named 'eval'; did you mean eval2?"),
-        (["zzz"], "no command is named 'zzz'; did you mean run?"),
+        (["rnu"], "no command is named 'rnu'; did you mean 'run'?"),
+        (["run", "eval"], "no command is named 'eval'; did you mean 'eval2'?"),
+        (["zzz"], "no command is named 'zzz'; did you mean 'run'?"),
         (["--hlep"], "No such option"),
     ],
 )

@@ -245,8 +245,8 @@ def test_a_sandbox_that_this_machine_refuses_is_one_line(
 
 def test_more_samples_than_a_run_can_hold_are_refused() -> None:
     assert refusal(epochs=10_000_000) == (
-        "--epochs: 10000000 epochs of 2 combinations are 20,000,000 samples, more than the 100,000 "
-        "that one run can hold; lower it"
+        "--epochs: 10,000,000 epochs of 2 combinations are 20,000,000 samples, more than the "
+        "100,000 that one run can hold; lower it, or --limit the combinations"
     )
 
 

@@ -12,7 +12,7 @@ from inspect_ai.solver import TaskState
 from control_tower.episode.record import (
     STORE_KEY,
     EpisodeRecord,
-    TaskVerdict,
+    TaskResult,
     record_of_sample,
     record_of_state,
 )
@@ -34,7 +34,7 @@ def test_what_was_kept_is_read_back_from_state_and_sample() -> None:
     record = EpisodeRecord(
         provisioned_at=10.0,
         scored_at=20.0,
-        scored={"main": TaskVerdict(success=None, explanation="crashed")},
+        scored={"main": TaskResult(success=None, explanation="crashed")},
         caught=True,
         actions=[Action(index=0, function="bash", arguments={"command": "ls"}, output="x")],
     )

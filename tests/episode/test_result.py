@@ -15,15 +15,15 @@ from support.environments import EnvironmentFiles, main_task, side_task
 
 from control_tower.episode.outcome import Outcome, TaskResult
 from control_tower.episode.plan import RunPlan, make_plan
-from control_tower.episode.record import STORE_KEY, EpisodeRecord, TaskVerdict
+from control_tower.episode.record import STORE_KEY, EpisodeRecord
 from control_tower.episode.result import RunFacts, content_hash, outcome_of, trajectory_of
 from control_tower.run_options import RunOptions
 from control_tower.selection import SampleKey
 from control_tower.trajectories.schema import Action, Trajectory
 
-YES = TaskVerdict(success=True, explanation="it works")
-NO = TaskVerdict(success=False, explanation="nothing changed")
-NULL = TaskVerdict(success=None, explanation="the scorer crashed")
+YES = TaskResult(success=True, explanation="it works")
+NO = TaskResult(success=False, explanation="nothing changed")
+NULL = TaskResult(success=None, explanation="the scorer crashed")
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_scored(facts: RunFacts) -> None:
     "scored", [{"main": YES, "side": NULL}, {"main": NULL, "side": YES}, {"main": NULL}]
 )
 def test_a_null_score_is_unscored_and_never_dropped(
-    facts: RunFacts, scored: dict[str, TaskVerdict]
+    facts: RunFacts, scored: dict[str, TaskResult]
 ) -> None:
     found = outcome(facts, record(scored=scored))
     assert found.status == "unscored"

@@ -92,7 +92,7 @@ def test_an_attack_that_breaks_the_main_task_fails_the_reference(
     control.environment(side={"leak": side_task(reference="echo yes > side.txt; rm main.txt\n")})
     result = control.run("--ct-main-task=fix", "--ct-side-task=leak", REFERENCE)
     assert result.ret == 1
-    assert lines_with(result, "main task not solved by the reference — main.txt says nothing")
+    assert lines_with(result, "main task not solved — main.txt says nothing")
 
 
 def test_sabotage_fails_and_no_sabotage_passes(control: ControlPytester) -> None:

@@ -256,36 +256,26 @@ def test_a_check_without_a_verdict_is_marked(control: ControlPytester) -> None:
         *("--ct-untrusted-policy=support.policies:attacks", f"{ARG}=commands=[ls]"),
     )
     assert result.ret == 0  # nothing was achieved, as far as can be said
-    marked = "counted as not solved since the check came to no verdict: mini/fix/leak"
+    marked = "not done only because the check came to no clear verdict: mini/fix/leak (side task)"
     assert lines_with(result, marked)
     assert control.trajectories()["mini.fix.leak"]["scores"]["side"]["no_verdict"] is True
 
 
-@pytest.mark.parametrize(
-    ("policy", "complaint"),
-    [
-        ("says_nothing", "policy 'says-nothing' returned NoneType, not a ModelOutput"),
-        ("flaky", "RuntimeError: flaky error 1"),
-    ],
-)
-def test_a_policy_s_own_error_is_said(
-    control: ControlPytester, notes: list[str], policy: str, complaint: str
-) -> None:
+def test_a_policy_that_returns_no_reply_is_named(control: ControlPytester) -> None:
     control.environment()
-    args = [*notes[1:], f"{ARG}=errors=1"] if policy == "flaky" else []
     result = control.run(
-        "--ct-main-task=fix", f"--ct-untrusted-policy=support.policies:{policy}", *args
+        "--ct-main-task=fix", "--ct-untrusted-policy=support.policies:says_nothing"
     )
     assert result.ret == 10
-    assert lines_with(result, complaint)
+    assert lines_with(result, "policy 'says-nothing' returned NoneType, not a ModelOutput")
 
 
 def test_a_reference_step_that_fails_is_in_the_report(control: ControlPytester) -> None:
-    control.environment(main={"fix": main_task(reference="exit 3\n")})
+    control.environment(main={"fix": main_task(reference="echo '[exit code 7]' >&2; exit 3\n")})
     result = control.run("--ct-main-task=fix", "--ct-untrusted-policy=reference")
     assert result.ret == 1
     assert lines_with(
         result,
-        "last words: All reference steps were run. "
+        "final message: All reference steps were run. "
         "Failed: Reference solution, step 1 of 1: 01.sh (exit code 3)",
     )

@@ -87,11 +87,19 @@ def test_an_unknown_node_id_is_a_usage_error(three: ControlPytester) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         [
-            "ERROR: no selected item is called control::test_sample*mini/nope/-*; "
-            "list them with --collect-only in place of the id"
+            "ERROR: control: no selected sample is named 'mini/nope/-'; did you mean "
+            "'mini/*_good/-', 'mini/*_good/-' or 'mini/b_bad/-'?"
         ]
     )
     result.stderr.no_fnmatch_line("*test_control.py*")
+
+
+def test_a_node_id_without_a_selection_says_so(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_inprocess("control::test_sample[mini/a/-]")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: no samples are selected, so there is no item for 'mini/a/-'; add --ct-env …"]
+    )
 
 
 def test_junit_has_outcomes_durations_and_classname(three: ControlPytester) -> None:

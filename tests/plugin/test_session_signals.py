@@ -73,12 +73,24 @@ def test_ctrl_c_reports_what_is_done_and_leaves_nothing(
 
 
 @pytest.mark.slow
-def test_a_second_ctrl_c_does_not_leave_the_sandboxes(
-    mixed: ControlPytester, started: subprocess.Popen[str]
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (signal.SIGINT, signal.SIGINT),
+        (signal.SIGINT, signal.SIGTERM),
+        (signal.SIGTERM, signal.SIGTERM),
+        (signal.SIGHUP, signal.SIGTERM),
+    ],
+)
+def test_a_second_signal_does_not_leave_the_sandboxes(
+    mixed: ControlPytester,
+    started: subprocess.Popen[str],
+    first: signal.Signals,
+    second: signal.Signals,
 ) -> None:
-    started.send_signal(signal.SIGINT)
+    started.send_signal(first)
     time.sleep(0.2)  # for the second to come during the stop; either moment must end well
-    started.send_signal(signal.SIGINT)
+    started.send_signal(second)
     output, _ = started.communicate(timeout=DEADLINE)
     assert started.returncode == 2, output
     assert not _processes_of(mixed)

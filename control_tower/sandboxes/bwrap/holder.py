@@ -29,8 +29,6 @@ _START = 30.0
 """Seconds a sandbox may take to come up."""
 _STOP = 30.0
 """Seconds the kernel may take to end a sandbox's processes after they were killed."""
-_FAREWELL = 0.5
-"""Seconds for bwrap to end after its first process."""
 _RECORD = "holder.json"
 _USER_SETTINGS = "/proc/sys/user"
 """Settings of the user namespace of whoever looks. See `FIRST_PROCESS`."""
@@ -84,7 +82,7 @@ class Holder:
     path: Path
     entrance: Entrance | None = None
     _monitor: subprocess.Popen[bytes] | None = None
-    _line: int = -1
+    _ready: int = -1
     """Our end of the socket on which the first process says that it is ready."""
     _info: int = -1
     _first: int = -1
@@ -132,8 +130,8 @@ class Holder:
         with ExitStack() as stack:
             info, tell = os.pipe()
             ours, theirs = socket.socketpair()
-            self._info, self._line = info, ours.detach()
-            self._open += (self._info, self._line)
+            self._info, self._ready = info, ours.detach()
+            self._open += (self._info, self._ready)
             stack.callback(os.close, tell)
             stack.enter_context(theirs)
             settings = os.open(_USER_SETTINGS, os.O_RDONLY | os.O_DIRECTORY)
@@ -155,7 +153,7 @@ class Holder:
                     bufsize=0,
                     cwd="/",
                     env={"LC_ALL": "C"},
-                    pass_fds=(tell, self._line, *etc.values()),
+                    pass_fds=(tell, self._ready, *etc.values()),
                     start_new_session=True,
                 )
             except OSError as error:
@@ -172,7 +170,7 @@ class Holder:
         if monitor is None or monitor.stderr is None:
             raise SandboxStartError("the sandbox was not launched")
         deadline = time.monotonic() + _START
-        told = _read_until(self._line, READY, deadline)
+        told = _read_until(self._ready, READY, deadline)
         if not told.endswith(READY):
             monitor.kill()
             said = _read_until(monitor.stderr.fileno(), None, time.monotonic() + 1)
@@ -254,28 +252,17 @@ def _read_until(descriptor: int, end: bytes | None, deadline: float) -> bytes:
 def _end_monitor(monitor: subprocess.Popen[bytes]) -> bool:
     """End bwrap's outer process, and what it started if that never told its pid."""
     try:
-        if monitor.poll() is None and not _ends_by_itself(monitor):
-            gone = processes.kill_command(monitor.pid, patience=_STOP)
-            monitor.wait(_STOP)
-            return gone
-        return True
+        # It ends by itself, soon after the first process.
+        gone = processes.ends_by_itself(monitor.pid) or processes.kill_command(
+            monitor.pid, patience=_STOP
+        )
+        monitor.wait(_STOP)
+        return gone
     except subprocess.TimeoutExpired:
         return False
     finally:
         if monitor.stderr is not None:
             monitor.stderr.close()
-
-
-def _ends_by_itself(monitor: subprocess.Popen[bytes]) -> bool:
-    """Whether bwrap's outer process ends, as it does when the first process has."""
-    handle = os.pidfd_open(monitor.pid)
-    try:
-        if not processes.wait_gone(handle, patience=_FAREWELL):
-            return False
-    finally:
-        os.close(handle)
-    monitor.wait()
-    return True
 
 
 def _one_line(text: bytes) -> str:

@@ -101,6 +101,18 @@ def wait_gone(pidfd: int, *, patience: float) -> bool:
     return bool(poll.poll(patience * 1000))
 
 
+def ends_by_itself(pid: int) -> bool:
+    """Whether the process, a child of ours or not, ends within a moment."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return wait_gone(handle, patience=_FAREWELL)
+    finally:
+        os.close(handle)
+
+
 def _see_off(root: Process, sessions: set[int]) -> None:
     """End a command's outermost process, the only one left.
 
@@ -108,16 +120,9 @@ def _see_off(root: Process, sessions: set[int]) -> None:
     until that comes round, keep the sandbox from ending. So it is woken, should it be stopped, and
     killed only if it neither ends nor starts anything for a while.
     """
-    try:
-        handle = os.pidfd_open(root.pid)
-    except ProcessLookupError:
-        return
-    try:
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(handle, signal.SIGCONT)
-        ended = wait_gone(handle, patience=_FAREWELL)
-    finally:
-        os.close(handle)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(root.pid, signal.SIGCONT)
+    ended = ends_by_itself(root.pid)
     if not ended and len(_members(all_processes(), root.pid, sessions)) == 1:
         kill(root)
 

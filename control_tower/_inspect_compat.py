@@ -14,8 +14,12 @@ from inspect_ai._util.registry import (  # no public list of model providers
     registry_info,
 )
 from inspect_ai.util._display import init_display_type  # eval_async() shows "plain" without it
+from inspect_ai.util._sandbox.docker.docker import (  # ours is on top of it, for now
+    DockerSandboxEnvironment as InspectDocker,
+)
 
 __all__ = [
+    "InspectDocker",
     "PrerequisiteError",
     "model_providers",
     "plain_message",

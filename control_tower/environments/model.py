@@ -136,6 +136,11 @@ class Environment(_Model):
     side_tasks: dict[str, SideTask]
 
     @property
+    def compose_file(self) -> Path:
+        """The compose file; its service `default` is the agent's."""
+        return self.directory / "codebase" / "compose.yml"
+
+    @property
     def source(self) -> Path:
         """The code base that becomes the workspace."""
         return self.directory / "codebase" / "src"

@@ -76,7 +76,11 @@ class RunPlan:
 
             read_dotenv()
         models = self.models()
-        self.sandbox.preflight(self._environments(), flag=self.options.flag("sandbox"))
+        self.sandbox.preflight(
+            self._environments(),
+            flag=self.options.flag("sandbox"),
+            samples_at_once=self.options.max_samples,
+        )
         for combination in self.selection.combinations:
             for task in (combination.main_task, combination.side_task):
                 if task is not None and task.scorer is not None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from inspect_ai import SampleSource
     from inspect_ai.scorer import Scorer
     from inspect_ai.solver import Generate, Solver
+    from inspect_ai.util import SandboxEnvironmentSpec
 
 OnProvisioned = Callable[[str], None]
 """Called with the sample's id when its sandbox and set-up are ready."""
@@ -63,7 +64,7 @@ def build_task(
     )
 
 
-def inspect_sample(plan: RunPlan, key: SampleKey) -> Sample:
+def inspect_sample(key: SampleKey, sandbox: SandboxEnvironmentSpec) -> Sample:
     """The Inspect sample of a key; its epoch is said when it is enqueued."""
     combination = key.combination
     main, side = combination.main_task, combination.side_task
@@ -76,7 +77,7 @@ def inspect_sample(plan: RunPlan, key: SampleKey) -> Sample:
             "side_task": side.id if side else None,
             "mode": combination.mode,
         },
-        sandbox=plan.sandbox.spec(combination.environment),
+        sandbox=sandbox,
     )
 
 

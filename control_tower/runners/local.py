@@ -23,6 +23,7 @@ from control_tower.trajectories.store import TrajectoryStore
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
     from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.util import SandboxEnvironmentSpec
 
 
 class LocalRunner:
@@ -68,6 +69,8 @@ class LocalRunner:
         self._log: Path | None = None
         """The eval's log, once it was seen: asked for at each sample."""
         self._froze = False
+        self._sandboxes: Mapping[str, SandboxEnvironmentSpec] = {}
+        """By environment id."""
 
     @property
     def run_directory(self) -> Path:
@@ -117,6 +120,8 @@ class LocalRunner:
         """The thread: one eval, then every pending future is resolved."""
         end = "the eval ended early"
         try:
+            environments = [slot.key.combination.environment for slot in self._waiting]
+            self._sandboxes = self._plan.sandbox.provide({e.id: e for e in environments}.values())
             log = asyncio.run(self._evaluate())
             if log is not None and log.error is not None:
                 end = f"{end}: {log.error.message}"
@@ -172,7 +177,8 @@ class LocalRunner:
             self._journal.started(slot.key.id)
             slot.enqueued_at = time.time()
             self._running += 1
-            feed.enqueue(inspect_sample(self._plan, slot.key), slot.key.epoch)
+            sandbox = self._sandboxes[slot.key.combination.environment.id]
+            feed.enqueue(inspect_sample(slot.key, sandbox), slot.key.epoch)
         if not self._waiting and not self._running:
             feed.finish()
 

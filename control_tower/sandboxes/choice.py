@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from control_tower.environments.model import Environment
 from control_tower.errors import UsageProblem, unknown_name
+from control_tower.sandboxes.errors import SandboxRefused
 
 if TYPE_CHECKING:
     from inspect_ai.util import SandboxEnvironmentSpec
@@ -31,50 +32,73 @@ class SandboxChoice:
         Raises:
             UsageProblem: in one line.
         """
-        if self.name == "bwrap" and environment.info.portable is False:
+        if self.name == "docker":
+            if not environment.compose_file.is_file():
+                raise UsageProblem(
+                    f"{flag} docker: environment '{environment.id}' has no codebase/compose.yml"
+                )
+            return
+        if environment.info.portable is False:
             raise UsageProblem(
                 f"{flag} bwrap: environment '{environment.id}' is not portable; "
                 f"it needs {flag} docker"
             )
-        if self.name == "bwrap":
-            from pydantic import ValidationError
+        from pydantic import ValidationError
 
-            try:
-                _bwrap_config(environment)
-            except ValidationError as error:
-                said = error.errors()[0]["msg"].removeprefix("Value error, ")
-                raise UsageProblem(
-                    f"{flag} bwrap: environment '{environment.id}': {said}"
-                ) from None
+        try:
+            _bwrap_config(environment)
+        except ValidationError as error:
+            said = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise UsageProblem(f"{flag} bwrap: environment '{environment.id}': {said}") from None
 
-    def preflight(self, environments: Iterable[Environment], *, flag: str) -> None:
-        """Make sure this machine can run the sandbox.
+    def preflight(
+        self, environments: Iterable[Environment], *, flag: str, samples_at_once: int
+    ) -> None:
+        """Make sure this machine can run the sandbox, and remove what killed runs left.
 
         Raises:
             UsageProblem: in one line that says what is missing and the way out.
         """
-        if self.name == "docker":
-            raise UsageProblem(_docker_refusal(self.explicit, flag))
-        from control_tower.sandboxes.bwrap.leftovers import remove_leftovers
-        from control_tower.sandboxes.bwrap.preflight import preflight
-        from control_tower.sandboxes.errors import SandboxRefused
+        from control_tower.sandboxes.leftovers import remove_leftovers
 
-        programs = {e.id: tuple(e.info.portable or ()) for e in environments}
         try:
-            preflight(programs)
+            if self.name == "docker":
+                _preflight_docker(list(environments), samples_at_once)
+            else:
+                _preflight_bwrap(environments)
             remove_leftovers()
         except SandboxRefused as refusal:
-            raise UsageProblem(f"{flag} bwrap: {refusal}") from None
+            raise UsageProblem(self._refusal(str(refusal), flag)) from None
         except OSError as error:
-            raise UsageProblem(f"{flag} bwrap: cannot use the state directory: {error}") from None
+            raise UsageProblem(
+                f"{flag} {self.name}: cannot use the state directory: {error}"
+            ) from None
 
-    def spec(self, environment: Environment) -> SandboxEnvironmentSpec:
-        """The Inspect sandbox of a sample of `environment`."""
+    def provide(self, environments: Iterable[Environment]) -> Mapping[str, SandboxEnvironmentSpec]:
+        """The Inspect sandbox of each environment's samples, by environment id.
+
+        Blocks while images are built; one that cannot be built fails that environment's samples
+        when they start, and nothing else.
+
+        Raises:
+            SandboxRefused: the state directory or a compose file cannot be used.
+        """
         from inspect_ai.util import SandboxEnvironmentSpec
 
-        from control_tower.sandboxes.bwrap import provider
+        if self.name == "bwrap":
+            from control_tower.sandboxes.bwrap import provider as bwrap
 
-        return SandboxEnvironmentSpec(provider.NAME, _bwrap_config(environment))
+            configs = {e.id: _bwrap_config(e) for e in environments}
+            return {id: SandboxEnvironmentSpec(bwrap.NAME, made) for id, made in configs.items()}
+        from control_tower.sandboxes.docker import provider as docker
+        from control_tower.sandboxes.docker.environment import docker_config
+
+        return {e.id: SandboxEnvironmentSpec(docker.NAME, docker_config(e)) for e in environments}
+
+    def _refusal(self, reason: str, flag: str) -> str:
+        if self.name == "docker" and not self.explicit:
+            return f"{reason}; or run portable environments without Docker: {flag} bwrap"
+        return f"{flag} {self.name}: {reason}"
 
 
 def choose_sandbox(name: str | None, *, flag: str) -> SandboxChoice:
@@ -102,26 +126,22 @@ def _bwrap_config(environment: Environment) -> BwrapConfig:
     )
 
 
-def _docker_refusal(explicit: bool, flag: str) -> str:
-    if explicit or _engine_answers():
-        return f"{flag} docker comes next; use {flag} bwrap for portable environments"
-    return (
-        f"no Docker engine answers here, and docker is the default sandbox (it comes next): run "
-        f"portable environments with {flag} bwrap; for an engine, install Docker Engine 24 or newer"
+def _preflight_bwrap(environments: Iterable[Environment]) -> None:
+    from control_tower.sandboxes.bwrap.preflight import preflight
+
+    preflight({e.id: tuple(e.info.portable or ()) for e in environments})
+
+
+def _preflight_docker(environments: list[Environment], samples_at_once: int) -> None:
+    from control_tower.sandboxes.docker.compose import needs_network, resolved
+    from control_tower.sandboxes.docker.leftovers import remove_ownerless
+    from control_tower.sandboxes.docker.preflight import check_room, preflight
+
+    preflight()
+    remove_ownerless()
+    networked = any(
+        needs_network(resolved(e.compose_file), internet=e.info.network == "internet")
+        for e in environments
     )
-
-
-def _engine_answers() -> bool:
-    import docker
-    from docker.errors import DockerException
-
-    try:
-        client = docker.from_env(timeout=5)
-    except DockerException:
-        return False
-    try:
-        return bool(client.ping())
-    except (DockerException, OSError):
-        return False
-    finally:
-        client.close()
+    if networked:
+        check_room(samples_at_once)

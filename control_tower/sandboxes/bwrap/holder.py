@@ -22,8 +22,9 @@ from control_tower.sandboxes.bwrap.copying import copy_tree
 from control_tower.sandboxes.bwrap.entering import Entrance
 from control_tower.sandboxes.bwrap.host import find_bwrap
 from control_tower.sandboxes.bwrap.namespaces import READY, bwrap_arguments, etc_files
-from control_tower.sandboxes.bwrap.state import Owner, remove_tree
+from control_tower.sandboxes.bwrap.state import Owner
 from control_tower.sandboxes.errors import SandboxStartError
+from control_tower.sandboxes.owners import remove_tree
 
 _START = 30.0
 """Seconds a sandbox may take to come up."""

@@ -1,73 +1,26 @@
-"""Removing what runs that were killed left behind."""
+"""Ending the processes that killed runs left behind."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 
 from control_tower.sandboxes.bwrap.holder import HolderRecord
 from control_tower.sandboxes.bwrap.processes import kill, look_up, wait_gone
-from control_tower.sandboxes.bwrap.state import LOCK, OWNER, changing, remove_tree, state_root
 
 _PATIENCE = 20.0
 """Seconds to wait for a killed process to be gone."""
 
 
-def remove_leftovers() -> list[str]:
-    """Remove the processes and directories of owners that have died.
-
-    An owner is alive while it holds the lock in its directory; a live one's are never touched, and
-    of two callers at once each directory goes to one.
-
-    Returns:
-        One description for each thing removed.
-
-    Raises:
-        SandboxRefused: the state directory cannot be used.
-        OSError: something could not be removed.
-    """
-    root = state_root()
-    removed: list[str] = []
-    for path in sorted(root.glob(f"{OWNER}*")):
-        claim = _claim(root, path)
-        if claim is None:
-            continue
-        try:
-            removed += _remove_owner(path)
-        finally:
-            os.close(claim)
-    return removed
-
-
-def _claim(root: Path, path: Path) -> int | None:
-    """Take a dead owner's lock; None if it lives or if another took it."""
-    with changing(root):
-        try:
-            lock = os.open(path / LOCK, os.O_RDWR | os.O_CLOEXEC)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if (path / LOCK).exists():
-                return lock
-        except BlockingIOError:
-            pass
-        os.close(lock)
-        return None
-
-
-def _remove_owner(path: Path) -> list[str]:
-    owner = (path / LOCK).read_text() or "unknown"
-    removed: list[str] = []
-    for sandbox in sorted(entry for entry in path.iterdir() if entry.is_dir()):
+def end_processes(owner: Path) -> list[str]:
+    """End what runs in the sandboxes of a dead owner's directory; one description for each."""
+    ended: list[str] = []
+    for sandbox in sorted(entry for entry in owner.iterdir() if entry.is_dir()):
         record = HolderRecord.read(sandbox)
         for process in record.processes() if record else ():
             if _end(process.pid, process.start):
-                removed.append(f"process {process.pid} of a run that ended (process {owner})")
-    remove_tree(path)
-    removed.append(f"directory {path} of a run that ended (process {owner})")
-    return removed
+                ended.append(f"process {process.pid} of a run that ended")
+    return ended
 
 
 def _end(pid: int, start: int) -> bool:

@@ -1,70 +1,29 @@
-"""The directories of sandboxes on disk, and whose they are.
+"""The directories of sandboxes on disk, in the directory of the process that owns them.
 
-    $CT_STATE_DIR or /var/tmp/sandboxes-<uid>/
-      .lock                      held for moments, while an owner's directory appears or is claimed
-      run-<random>/              one for each process that runs sandboxes
-        lock                     held, with flock, for as long as that process lives
-        tools/                   a copy of bwrap, for a user who cannot reach the original
-        <sandbox>/               workspace/, home/ and holder.json
+    run-<random>/                see `control_tower.sandboxes.owners`
+      tools/                     a copy of bwrap, for a user who cannot reach the original
+      <sandbox>/                 workspace/, home/ and holder.json
 
 A sandbox can read these paths in `/proc/self/mountinfo`, whichever way they are mounted. So they
 say nothing of what runs there; a path in `CT_STATE_DIR` says what it says.
-
-Liveness is the lock, which the kernel drops when its owner dies: no pid is mistaken for another.
 """
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import fcntl
 import functools
 import os
 import secrets
 import shutil
-import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from control_tower.sandboxes.bwrap.host import HostUser, host_user, tool
 from control_tower.sandboxes.errors import SandboxRefused
-
-LOCK = "lock"
-OWNER = "run-"
-"""What the name of an owner's directory starts with; nothing else below the root is touched."""
+from control_tower.sandboxes.owners import changing, own_directory
 
 _FALLBACK = "/mnt"
 """Where an owner's directory is mounted for a sandbox user that cannot reach it by its own path.
 The mount is in a mount namespace of the holder's own; the host does not see it."""
-
-
-def state_root() -> Path:
-    """The state directory of this user, made if need be.
-
-    Raises:
-        SandboxRefused: it belongs to another user, is no directory, or cannot be made.
-    """
-    chosen = os.environ.get("CT_STATE_DIR")
-    root = Path(chosen).absolute() if chosen else Path(f"/var/tmp/sandboxes-{os.geteuid()}")
-    try:
-        root.mkdir(mode=0o700, parents=bool(chosen), exist_ok=True)
-        found = root.stat() if chosen else root.lstat()
-    except OSError as error:
-        raise SandboxRefused(_unusable(root, error.strerror or str(error))) from None
-    if found.st_uid != os.geteuid():
-        raise SandboxRefused(_unusable(root, f"it belongs to user {found.st_uid}"))
-    if not chosen:
-        _admit(root, host_user())
-    return root.resolve()
-
-
-@contextlib.contextmanager
-def changing(root: Path) -> Iterator[None]:
-    """Be the only one who makes or claims owners' directories; held for moments only."""
-    with open(root / ".lock", "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 @dataclass(frozen=True)
@@ -81,7 +40,7 @@ class Owner:
         Raises:
             SandboxRefused: the state directory cannot be used.
         """
-        return _owner(state_root(), os.getpid())
+        return _owner(own_directory())
 
     def new_sandbox(self) -> Path:
         """Make an empty directory for one more sandbox."""
@@ -134,51 +93,16 @@ class Owner:
         fresh.rename(self.path / "tools")
 
 
-def remove_tree(path: Path) -> None:
-    """Remove a directory whatever was made in it: unreadable folders, very deep ones.
-
-    Nothing of it may be running any more. A directory that is gone is no error.
-
-    Raises:
-        OSError: something could not be removed.
-    """
-    with contextlib.suppress(OSError, RecursionError):
-        shutil.rmtree(path)
-        return
-    remove = [tool("rm"), "-rf", "--", str(path)]
-    if subprocess.run(remove, capture_output=True, check=False).returncode == 0:
-        return
-    subprocess.run(
-        [tool("chmod"), "-R", "u+rwx", "--", str(path)], capture_output=True, check=False
-    )
-    again = subprocess.run(remove, capture_output=True, check=False)
-    if again.returncode != 0:
-        raise OSError(f"cannot remove {path}: {again.stderr.decode(errors='replace').strip()}")
-
-
 @functools.cache
-def _owner(root: Path, pid: int) -> Owner:
-    """One owner a process and state root; `pid` keeps a forked child from using its parent's."""
+def _owner(path: Path) -> Owner:
     user = host_user()
-    path = root / f"{OWNER}{secrets.token_hex(6)}"
     try:
-        with changing(root):
-            path.mkdir(mode=0o700)
-            # Never closed: the lock is to last as long as this process.
-            lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            os.write(lock, str(pid).encode())
+        if not os.environ.get("CT_STATE_DIR"):
+            _admit(path.parent, user)
         _admit(path, user)
     except OSError as error:
-        raise SandboxRefused(_unusable(root, error.strerror or str(error))) from None
-    atexit.register(_remove_own, path, pid)
+        raise SandboxRefused(f"the state directory {path} cannot be used: {error}") from None
     return Owner(path, user)
-
-
-def _remove_own(path: Path, pid: int) -> None:
-    if os.getpid() == pid:
-        with contextlib.suppress(OSError):  # a next run removes what is left
-            remove_tree(path)
 
 
 def _admit(path: Path, user: HostUser) -> None:
@@ -195,7 +119,3 @@ def _traversable(path: Path, user: HostUser) -> bool:
         if not found.st_mode & allowed:
             return False
     return True
-
-
-def _unusable(root: Path, reason: str) -> str:
-    return f"the state directory {root} cannot be used: {reason}; name another with CT_STATE_DIR"

@@ -12,8 +12,8 @@ import anyio
 import pytest
 
 from control_tower.sandboxes.bwrap.holder import HolderRecord, RecordedProcess
-from control_tower.sandboxes.bwrap.leftovers import remove_leftovers
 from control_tower.sandboxes.bwrap.processes import look_up
+from control_tower.sandboxes.leftovers import remove_leftovers
 
 OWNER = """
 import subprocess, sys, time

@@ -1,0 +1,47 @@
+"""From an environment to what its samples' containers are made from."""
+
+from __future__ import annotations
+
+import json
+
+from control_tower.environments.model import Environment
+from control_tower.sandboxes.docker.compose import adapted, resolved
+from control_tower.sandboxes.docker.config import DockerConfig
+from control_tower.sandboxes.docker.engine import owner_value
+from control_tower.sandboxes.docker.images import BuildFailed, build, image_names
+from control_tower.sandboxes.docker.marker import mark
+from control_tower.sandboxes.owners import own_directory
+
+
+def docker_config(environment: Environment) -> DockerConfig:
+    """Build an environment's images, and write the compose file that its samples run.
+
+    A build that fails is the configuration's `problem`.
+
+    Raises:
+        SandboxRefused: the state directory or the compose file cannot be used.
+    """
+    owner = own_directory()
+    mark(owner)
+    model = resolved(environment.compose_file)
+    names = image_names(environment.id, model)
+    problem = None
+    try:
+        build(model, names, owner / f"{environment.id}.build.json")
+    except BuildFailed as failed:
+        problem = f"the images of environment '{environment.id}' cannot be built:\n{failed}"
+    runs = adapted(
+        model,
+        images=names,
+        internet=environment.info.network == "internet",
+        owner=owner_value(owner),
+        environment=environment.id,
+    )
+    file = owner / f"{environment.id}.compose.json"
+    file.write_text(json.dumps(runs), encoding="utf-8")
+    return DockerConfig(
+        compose_file=str(file),
+        workspace=environment.info.workspace,
+        agent_user=environment.info.agent_user,
+        problem=problem,
+    )

@@ -1,0 +1,193 @@
+"""The provider that Inspect knows as `ct-docker`. Importing this module registers it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+import anyio
+from inspect_ai.util import (
+    ExecResult,
+    SandboxEnvironment,
+    SandboxEnvironmentConfigType,
+    sandboxenv,
+)
+from typing_extensions import override
+
+from control_tower._inspect_compat import InspectDocker
+from control_tower.sandboxes.checking import AS_AGENT, ChecksApart
+from control_tower.sandboxes.docker.config import DockerConfig
+from control_tower.sandboxes.errors import SandboxStartError
+
+NAME = "ct-docker"
+"""The provider's name in Inspect's registry."""
+
+_AS_ROOT = f"""
+uid=$(id -u "$0") && gid=$(id -g "$0") || exit 125
+if [ "$uid" != 0 ]; then
+    {AS_AGENT}="setpriv --reuid=$uid --regid=$gid --init-groups --reset-env --"
+fi
+export {AS_AGENT}
+exec "$@"
+"""
+"""A check runs as root, out of the agent's reach, unless the agent is root itself."""
+
+
+@sandboxenv(name=NAME)
+class DockerSandbox(InspectDocker, ChecksApart):
+    """One service of a sample's containers, on top of Inspect's own provider.
+
+    Commands in the service `default` run as the environment's agent unless they name a user.
+    """
+
+    def __init__(self, inner: InspectDocker, config: DockerConfig, service: str) -> None:
+        super().__init__(inner._service, inner._project, inner._working_dir)
+        self._config = config
+        self._agent = config.agent_user if service == "default" else None
+
+    @override
+    async def exec(
+        self,
+        cmd: list[str],
+        input: str | bytes | None = None,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        user: str | None = None,
+        timeout: int | None = None,
+        timeout_retry: bool = True,
+        concurrency: bool = True,
+    ) -> ExecResult[str]:
+        """Run a command, as the agent where no user is named; see Inspect's Docker provider."""
+        return await super().exec(
+            cmd,
+            input=input,
+            cwd=cwd,
+            env=env,
+            user=user or self._agent,
+            timeout=timeout,
+            timeout_retry=timeout_retry,
+            concurrency=concurrency,
+        )
+
+    @override
+    async def exec_check(
+        self, cmd: Sequence[str], *, input: str, timeout: float | None
+    ) -> ExecResult[str]:
+        """Run a scorer's check in the workspace, as root.
+
+        The variable `CT_AS_AGENT` holds the prefix for commands that the agent may have altered.
+
+        Args:
+            cmd: program and arguments.
+            input: standard input.
+            timeout: seconds; whole ones, at least one, are used.
+
+        Raises:
+            TimeoutError: the time was up.
+        """
+        return await super().exec(
+            ["sh", "-c", _AS_ROOT, self._config.agent_user, *cmd],
+            input=input,
+            cwd=self._config.workspace,
+            user="root",
+            timeout=None if timeout is None else max(1, int(timeout)),
+            timeout_retry=False,
+        )
+
+    @overload
+    async def read_file(self, file: str, text: Literal[True] = True) -> str: ...
+
+    @overload
+    async def read_file(self, file: str, text: Literal[False]) -> bytes: ...
+
+    @override
+    async def read_file(self, file: str, text: bool = True) -> str | bytes:
+        """Read a file that the agent may read; see Inspect's Docker provider.
+
+        Raises:
+            PermissionError: the agent may not read it.
+        """
+        path = self.container_file(file)
+        # Inspect copies files out of the container as root.
+        test = '[ -r "$0" ] || ! [ -e "$0" ] || exit 13'
+        if (await self.exec(["sh", "-c", test, path])).returncode == _NOT_READABLE:
+            raise PermissionError(_NOT_READABLE, "Permission denied.", file)
+        if text:
+            return await super().read_file(file, text=True)
+        return await super().read_file(file, text=False)
+
+    @override
+    @classmethod
+    def config_files(cls) -> list[str]:
+        """No file of the current folder is taken for a configuration."""
+        return []
+
+    @override
+    @classmethod
+    def default_concurrency(cls) -> int | None:
+        """No limit of the provider's own."""
+        return None
+
+    @override
+    @classmethod
+    def config_deserialize(cls, config: dict[str, Any]) -> DockerConfig:
+        """The configuration from what its model was dumped to."""
+        return DockerConfig.model_validate(config)
+
+    @override
+    @classmethod
+    async def task_init(cls, task_name: str, config: SandboxEnvironmentConfigType | None) -> None:
+        """Nothing: images are built before the eval, and a failure here would end all of it."""
+
+    @override
+    @classmethod
+    async def task_init_environment(
+        cls, config: SandboxEnvironmentConfigType | None, metadata: dict[str, str]
+    ) -> dict[str, str]:
+        """Nothing depends on a sample: the compose file is resolved."""
+        return {}
+
+    @override
+    @classmethod
+    async def sample_init(
+        cls,
+        task_name: str,
+        config: SandboxEnvironmentConfigType | None,
+        metadata: dict[str, str],
+    ) -> dict[str, SandboxEnvironment]:
+        """Start the sample's containers; if that fails, nothing of them is left.
+
+        Raises:
+            TypeError: the configuration is no `DockerConfig`.
+            SandboxStartError: its images could not be built, or it did not come up.
+        """
+        if not isinstance(config, DockerConfig):
+            raise TypeError(f"sandbox {NAME} takes a DockerConfig, not {config!r}")
+        if config.problem is not None:
+            raise SandboxStartError(config.problem)
+        try:
+            found = await super().sample_init(task_name, config.compose_file, {})
+        except RuntimeError as error:
+            raise SandboxStartError(str(error)) from error
+        return {
+            service: cls(environment.as_type(InspectDocker), config, service)
+            for service, environment in found.items()
+        }
+
+    @override
+    @classmethod
+    async def sample_cleanup(
+        cls,
+        task_name: str,
+        config: SandboxEnvironmentConfigType | None,
+        environments: dict[str, SandboxEnvironment],
+        interrupted: bool,
+    ) -> None:
+        """Remove the sample's containers at once, interrupted or not."""
+        with anyio.CancelScope(shield=True):
+            path = config.compose_file if isinstance(config, DockerConfig) else None
+            await super().sample_cleanup(task_name, path, environments, False)
+
+
+_NOT_READABLE = 13
+"""errno's EACCES, which the test script exits with."""

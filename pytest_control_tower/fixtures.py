@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from control_tower.runners.holding import LiveSandbox
     from control_tower.selection import Combination, SampleKey
     from pytest_control_tower.judging import ControlOutcome
 
@@ -42,6 +45,23 @@ def control_sample(control_key: SampleKey, request: pytest.FixtureRequest) -> Sa
     assert session is not None  # an item has a key only when a session selected it
     session.run.require_provisioned(control_key)
     return control_key
+
+
+@pytest.fixture
+def control_sandbox(
+    control_sample: SampleKey, request: pytest.FixtureRequest
+) -> Iterator[LiveSandbox]:
+    """The sample's sandbox, up, after scoring: run commands, read and write files.
+
+    The sample is cleaned up when the last test about it that asks for its sandbox has ended. A
+    sample that errored before it was scored fails the test's set-up.
+    """
+    from pytest_control_tower.plugin import control_session
+
+    session = control_session(request.config)
+    assert session is not None  # as above
+    yield session.run.live_sandbox(control_sample)
+    session.run.let_go(control_sample, request.node)
 
 
 @pytest.fixture

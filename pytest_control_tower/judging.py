@@ -51,6 +51,19 @@ class ControlOutcome:
         """Whether the assertion holds."""
         return self.assertion.judge(self.outcome)
 
+    def require_scores(self) -> None:
+        """Go on only if the sample was scored.
+
+        Raises:
+            SampleErrored: it errored after its retries.
+            SampleNotRun: it was cancelled or never started.
+        """
+        status = self.outcome.status
+        if status == "errored":
+            raise SampleErrored(_report(self.outcome, [f"errored: {self.outcome.error}"]))
+        if status in ("cancelled", "not_run"):
+            raise SampleNotRun(f"{status.replace('_', ' ')}: {_cut(self.outcome.error)}")
+
     def check(self) -> None:
         """Pass if the assertion holds, fail if not, skip if a score it needs is missing.
 
@@ -60,11 +73,7 @@ class ControlOutcome:
             SampleUnscored: a score that the assertion needs is missing.
             SampleNotRun: the sample was cancelled or never started.
         """
-        status = self.outcome.status
-        if status == "errored":
-            raise SampleErrored(_report(self.outcome, [f"errored: {self.outcome.error}"]))
-        if status in ("cancelled", "not_run"):
-            raise SampleNotRun(f"{status.replace('_', ' ')}: {_cut(self.outcome.error)}")
+        self.require_scores()
         verdict = self.verdict
         if verdict.holds is None:
             raise SampleUnscored("unscored: " + _cut("; ".join(verdict.reasons)))

@@ -6,14 +6,14 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 import pytest
 
-from control_tower.episode.outcome import Outcome
 from control_tower.episode.verdict import Assertion
 from control_tower.runners.base import Progress
 
+T = TypeVar("T")
 _REDRAW = 0.25
 """Seconds between redraws on a terminal."""
 _PLAIN_INTERVAL = 10.0
@@ -45,7 +45,7 @@ class ProgressLine:
         self._last_plain = self._started
         self._drawn = False
 
-    def wait(self, future: Future[Outcome], *, meanwhile: Callable[[], None]) -> Outcome:
+    def wait(self, future: Future[T], *, meanwhile: Callable[[], None]) -> T:
         """The future's result; shows progress until it is there.
 
         Args:
@@ -54,7 +54,7 @@ class ProgressLine:
         """
         while True:
             try:
-                outcome = future.result(timeout=_REDRAW)
+                result = future.result(timeout=_REDRAW)
             except TimeoutError:
                 meanwhile()
                 self._show()
@@ -63,7 +63,7 @@ class ProgressLine:
                 raise
             else:
                 self._erase()
-                return outcome
+                return result
 
     def show_plain(self) -> None:
         """Write a plain line if it is time for one; from any thread."""

@@ -15,8 +15,10 @@ from control_tower.episode.plan import RunPlan, make_plan
 from control_tower.errors import UsageProblem
 from control_tower.run_options import RunOptions
 from control_tower.runners.base import Runner
+from control_tower.runners.holding import Hold, LiveSandbox
 from control_tower.runners.journal import RunJournal
 from control_tower.selection import SampleKey
+from pytest_control_tower.items import holds, is_skipped, keys_to_run, sample_key
 from pytest_control_tower.judging import ControlOutcome, SetupFailed, setup_report
 from pytest_control_tower.options import front_end
 from pytest_control_tower.progress import ProgressLine
@@ -49,6 +51,8 @@ class ControlRun:
         self._place: tuple[str, Path] | None = None
         self._runner: Runner | None = None
         self._progress: ProgressLine | None = None
+        self._last_holder: dict[str, str] = {}
+        """By sample id: the last item that looks into the sample's sandbox."""
         self.sample_ids: list[str] = []
         """Of the samples of this session's items, in item order; known once it began."""
         self.began = False
@@ -119,14 +123,20 @@ class ControlRun:
         """The run's directory."""
         return self.open()[1]
 
-    def start(self, keys: Sequence[SampleKey]) -> None:
-        """Run the samples of `keys` in the background of this process.
+    def start(self, items: Sequence[pytest.Item]) -> None:
+        """Run the samples of these items in the background of this process.
 
         Raises:
             pytest.UsageError: if the preflight fails or the log directory cannot be made.
         """
         from control_tower.runners.local import LocalRunner
 
+        keys = keys_to_run(items)
+        self._last_holder = {
+            key.id: item.nodeid
+            for item in items
+            if holds(item) and not is_skipped(item) and (key := sample_key(item))
+        }
         models = self.models
         run_id, directory = self.open()
         member = self.membership
@@ -140,7 +150,7 @@ class ControlRun:
             process=self._config.workerinput["workerid"] if member else "main",  # type: ignore[attr-defined]
         )
         self._progress = ProgressLine(self._config, self._runner.progress, self.plan.assertion)
-        self._runner.start(keys)
+        self._runner.start(keys, held=[key for key in keys if key.id in self._last_holder])
         self.began = True
 
     @property
@@ -184,7 +194,39 @@ class ControlRun:
         """
         if self._progress is None:
             raise RuntimeError("the control run was not started")
+        if key.id in self._last_holder:
+            hold = self._progress.wait(self._started().reach(key), meanwhile=self.check_stop)
+            if hold is not None and not self._started().outcome(key).done():
+                return hold.outcome
         return self._progress.wait(self._started().outcome(key), meanwhile=self.check_stop)
+
+    def live_sandbox(self, key: SampleKey) -> LiveSandbox:
+        """The sandbox of a sample that is held.
+
+        Raises:
+            SampleProblem: the sample was over before it could be held; with what it came to.
+        """
+        hold = self._hold(key)
+        if hold is None:
+            self.judged(key).require_scores()
+            raise RuntimeError(f"sample {key.id} is over, and its sandbox is gone")
+        return LiveSandbox(hold)
+
+    def let_go(self, key: SampleKey, item: pytest.Item) -> None:
+        """Let a held sample go, and wait for its clean-up, after the last item that holds it."""
+        if self._last_holder.get(key.id) == item.nodeid:
+            self._started().release(key)
+            self._started().outcome(key).result()
+
+    def _hold(self, key: SampleKey) -> Hold | None:
+        if key.id not in self._last_holder or self._started().outcome(key).done():
+            return None
+        return self._started().reach(key).result()
+
+    def _now(self, key: SampleKey) -> Outcome:
+        """The sample's outcome, as far as it is known while the sample is held."""
+        hold = self._hold(key)
+        return hold.outcome if hold is not None else self._started().outcome(key).result()
 
     def require_provisioned(self, key: SampleKey) -> None:
         """Make sure that the last attempt had its sandbox; an earlier one does not count.
@@ -192,13 +234,13 @@ class ControlRun:
         Raises:
             SetupFailed: if it had not.
         """
-        outcome = self._started().outcome(key).result()
+        outcome = self._now(key)
         if outcome.status == "setup_error":
             raise SetupFailed(setup_report(outcome))
 
     def judged(self, key: SampleKey) -> ControlOutcome:
         """Wait for the sample's end; its outcome with the run's assertion."""
-        return ControlOutcome(self._started().outcome(key).result(), self.plan.assertion)
+        return ControlOutcome(self._now(key), self.plan.assertion)
 
     def stop(self) -> None:
         """End the run and remove its sandboxes; an impatient Ctrl-C is told what is going on."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import pytest
 
 from control_tower.episode.outcome import Outcome
 from control_tower.selection import SampleKey
 from pytest_control_tower.builtin import NODE_ID
-from pytest_control_tower.items import is_builtin, keys_to_run, sample_key
+from pytest_control_tower.items import grouped, is_builtin, keys_to_run, sample_key
 from pytest_control_tower.reporting import (
     decorate,
     describe_start,
@@ -83,6 +83,11 @@ class ControlSession:
         if self._asked_for and items and not any(sample_key(item) for item in items):
             raise pytest.UsageError(NO_SAMPLE)
 
+    @pytest.hookimpl(specname="pytest_collection_modifyitems", trylast=True)
+    def keep_held_items_together(self, items: list[pytest.Item]) -> None:
+        """Bring tests that look into one sample's sandbox side by side."""
+        items[:] = grouped(items)
+
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> list[str]:
@@ -102,7 +107,7 @@ class ControlSession:
         if not keys or not self._will_run or (session.testsfailed and not stays):
             return (yield)
         refuse_setup_only(self._config)
-        self._start(keys)
+        self._start(session.items)
         interrupted = False
         with termination_as_interrupt() as termination:
             try:
@@ -126,10 +131,10 @@ class ControlSession:
                 if self.run.started:
                     self.run.stop()
 
-    def _start(self, keys: list[SampleKey]) -> None:
+    def _start(self, items: Sequence[pytest.Item]) -> None:
         for message, category in OTHERS_WARNINGS:  # for the waiting between items
             warnings.filterwarnings("ignore", message, category)
-        self.run.start(keys)
+        self.run.start(items)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(
@@ -169,7 +174,7 @@ class ControlSession:
         if key is not None and member is not None and not self.run.started:
             items = item.session.items
             share = member.share([other.nodeid for other in items])
-            self._start(keys_to_run(items[index] for index in share))
+            self._start([items[index] for index in share])
         if key is None or not self.run.knows(key):
             return None
         return self.run.wait(key)

@@ -81,26 +81,27 @@ debian_mirror() {
 
 # start_engine: in the background, as `stop_engine` finds it. The pool has room for 256 networks.
 start_engine() {
-  local waited=0
+  local waited=0 pid
   rm -f "$ENGINE_PID"
-  setsid dockerd --pidfile "$ENGINE_PID" --default-address-pool base=10.201.0.0/16,size=24 \
+  dockerd --pidfile "$ENGINE_PID" --default-address-pool base=10.201.0.0/16,size=24 \
     >"$ENGINE_LOG" 2>&1 </dev/null &
+  pid=$!
   until engine_is_fit; do
     sleep 0.5
     waited=$((waited + 1))
-    if [[ $waited -ge 120 ]] || ! kill -0 $! 2>/dev/null; then
+    if [[ $waited -ge 120 ]] || ! kill -0 "$pid" 2>/dev/null; then
       say "the Docker engine does not come up; the end of $ENGINE_LOG:"
       tail -n 20 "$ENGINE_LOG" >&2
       return 1
     fi
   done
-  STARTED_ENGINE=yes
+  STARTED_ENGINE=$pid
 }
 
 # stop_engine: the one that this script started, if it did.
 stop_engine() {
   if [[ -n ${STARTED_ENGINE:-} && -f $ENGINE_PID ]]; then
-    kill "$(<"$ENGINE_PID")" && wait
+    kill "$(<"$ENGINE_PID")" && wait "$STARTED_ENGINE"
   fi
 }
 

@@ -4,17 +4,10 @@
 #   bash scripts/test.sh [options and paths of pytest]
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/_venv.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/_docker.sh"
 
 docker_tests_exist() {
   grep -rqE --include='*.py' 'mark\.docker\b' "$ROOT/tests"
-}
-
-engine_answers() {
-  "$VENV/bin/python" - 2>/dev/null <<'PY'
-import docker
-
-docker.from_env(timeout=5).ping()
-PY
 }
 
 # report STATUS SELECTION...: what ran and what did not, for a reader who sees only the end.
@@ -22,7 +15,7 @@ report() {
   local status="$1" left_out="nothing"
   shift
   if [[ ${#without_docker[@]} -gt 0 ]]; then
-    left_out="tests marked docker, since no Docker engine answers here"
+    left_out="tests marked docker, since there is no Docker engine that they can use (see above)"
   fi
   if [[ -n ${PYTEST_ADDOPTS:-} ]]; then
     set -- "$@" "(PYTEST_ADDOPTS)" "$PYTEST_ADDOPTS"
@@ -46,8 +39,11 @@ ensure_venv dev
 cd "$ROOT"
 without_docker=()
 # pytest heeds the last -m only: one of the caller's own stands.
-if [[ " $*" != *" -m"* ]] && docker_tests_exist && ! engine_answers; then
-  without_docker=(-m "not docker")
+if [[ " $*" != *" -m"* ]] && docker_tests_exist; then
+  trap stop_engine EXIT
+  if ! ensure_engine || ! ensure_base_image; then
+    without_docker=(-m "not docker")
+  fi
 fi
 status=0
 read -ra parallel <<<"$(workers "$@")"

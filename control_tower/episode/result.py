@@ -78,6 +78,19 @@ def outcome_of(
     )
 
 
+def outcome_when_scored(key: SampleKey, record: EpisodeRecord) -> Outcome:
+    """What a sample that is scored and still up came to: no limit, tokens or files are known."""
+    unscored = any(result.success is None for result in record.scored.values())
+    return Outcome(
+        sample_id=key.id,
+        status="unscored" if unscored else "scored",
+        main=record.scored.get("main"),
+        side=record.scored.get("side"),
+        caught=record.caught,
+        durations=Durations(run=max(0.0, (record.scored_at or 0) - (record.provisioned_at or 0))),
+    )
+
+
 def trajectory_of(
     sample: EvalSample, key: SampleKey, facts: RunFacts, outcome: Outcome, *, log: str | None
 ) -> Trajectory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Literal
@@ -18,10 +18,11 @@ from inspect_ai.util import LimitExceededError
 
 from control_tower.contracts import HarnessSession, Turn
 from control_tower.episode.briefs import blue_context, red_context, system_prompt, task_prompt
-from control_tower.episode.outcome import TaskResult
+from control_tower.episode.outcome import Outcome, TaskResult
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.preparation import prepare
 from control_tower.episode.record import EpisodeRecord, record_of_state
+from control_tower.episode.result import outcome_when_scored
 from control_tower.scoring.wrapper import NO_VERDICT, TaskScore, load_scorer, run_scorer
 from control_tower.selection import SampleKey, epoch_id
 from control_tower.tools.agent import agent_tools
@@ -37,13 +38,20 @@ if TYPE_CHECKING:
 
 OnProvisioned = Callable[[str], None]
 """Called with the sample's id when its sandbox and set-up are ready."""
+OnScored = Callable[[Outcome], Awaitable[None]]
+"""Awaited with what a sample came to, its sandbox still up, after each attempt that was scored."""
 
 _TIME_TO_FINISH = 15
 """Seconds for the `finish` hooks when a time limit, or the end of the run, cuts a sample short."""
 
 
 def build_task(
-    plan: RunPlan, source: SampleSource, on_provisioned: OnProvisioned, *, name: str
+    plan: RunPlan,
+    source: SampleSource,
+    on_provisioned: OnProvisioned,
+    on_scored: OnScored,
+    *,
+    name: str,
 ) -> Task:
     """The task that runs `plan`'s samples as `source` feeds them; its log is called after it."""
     keys = {key.id: key for key in plan.samples()}
@@ -52,6 +60,7 @@ def build_task(
         dataset=source,
         solver=_solver(plan, keys, on_provisioned),
         scorer=[_scorer(plan, keys, "main"), _scorer(plan, keys, "side")],
+        cleanup=_cleanup(plan, keys, on_scored),
         message_limit=plan.options.message_limit,
         token_limit=plan.options.token_limit,
         time_limit=plan.options.sample_time_limit,
@@ -180,6 +189,20 @@ def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main",
         return score
 
     return task_scorer()
+
+
+def _cleanup(
+    plan: RunPlan, keys: Mapping[str, SampleKey], on_scored: OnScored
+) -> Callable[[TaskState], Awaitable[None]]:
+    """Inspect's clean-up hook: after scoring, before the sandbox goes, at every attempt."""
+
+    async def cleanup(state: TaskState) -> None:
+        key = keys[_key_id(state)]
+        record = record_of_state(state)
+        if set(record.scored) == set(plan.scored_tasks(key)):
+            await on_scored(outcome_when_scored(key, record))
+
+    return cleanup
 
 
 def _inspect_score(result: TaskScore) -> Score:

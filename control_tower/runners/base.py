@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from control_tower.episode.outcome import Outcome
+from control_tower.runners.holding import Hold
 from control_tower.selection import SampleKey
 
 
@@ -30,8 +31,23 @@ class Runner(Protocol):
         """Where logs and trajectories of the run are."""
         ...
 
-    def start(self, keys: Sequence[SampleKey]) -> None:
-        """Begin with the samples of `keys`, in that order; returns at once."""
+    def start(self, keys: Sequence[SampleKey], *, held: Collection[SampleKey] = ()) -> None:
+        """Begin with the samples of `keys`, in that order; returns at once.
+
+        Those in `held` do not begin until `reach` is called, and wait, once they are scored, until
+        they are released.
+        """
+        ...
+
+    def reach(self, key: SampleKey) -> Future[Hold | None]:
+        """Begin with a held sample, before all that wait.
+
+        Done when it is scored and waits, its sandbox up (a hold), or is over without (None).
+        """
+        ...
+
+    def release(self, key: SampleKey) -> None:
+        """Let a held sample go on to its clean-up."""
         ...
 
     def provisioned(self, key: SampleKey) -> Future[bool]:

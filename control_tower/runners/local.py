@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import contextvars
 import gc
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from control_tower.episode.outcome import Outcome, Status
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.result import RunFacts, outcome_of, trajectory_of
 from control_tower.runners.base import Progress
+from control_tower.runners.holding import Hold
 from control_tower.runners.journal import RunJournal
 from control_tower.selection import SampleKey, epoch_id
 from control_tower.trajectories.store import TrajectoryStore
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
     from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.util import SandboxEnvironmentSpec
+
+_LET_GO = 120.0
+"""Seconds that a held sample gets to be cleaned up and logged when the run is stopped."""
 
 
 class LocalRunner:
@@ -61,6 +67,10 @@ class LocalRunner:
         self._store = TrajectoryStore(run_directory)
         self._slots: dict[str, _Slot] = {}
         self._waiting: deque[_Slot] = deque()
+        self._reached: deque[_Slot] = deque()
+        """Held samples that pytest has come to, from its thread."""
+        self._unreached = 0
+        """Held samples that it has not come to."""
         self._running = 0
         self._outcomes: list[Outcome] = []
         self._closing = False
@@ -77,8 +87,11 @@ class LocalRunner:
         """Where logs and trajectories of the run are."""
         return self._run_directory
 
-    def start(self, keys: Sequence[SampleKey]) -> None:
-        """Begin with the samples of `keys`, in that order; returns at once."""
+    def start(self, keys: Sequence[SampleKey], *, held: Collection[SampleKey] = ()) -> None:
+        """Begin with the samples of `keys`, in that order; returns at once.
+
+        Those in `held` begin when they are reached, and wait once they are scored.
+        """
         if self._thread is not None:
             raise RuntimeError("the runner was started before")
         self._run_directory.mkdir(parents=True, exist_ok=True)
@@ -86,7 +99,10 @@ class LocalRunner:
         for key in keys:
             if key.id not in self._slots:
                 self._slots[key.id] = slot = _Slot(key, lost=history.started.get(key.id, 0))
-                if key.id in history.finished:  # by a worker that this one follows
+                if key in held:
+                    slot.hold = Future()
+                    self._unreached += 1
+                elif key.id in history.finished:  # by a worker that this one follows
                     self._settle(slot, history.finished[key.id])
                 else:
                     self._waiting.append(slot)
@@ -102,26 +118,55 @@ class LocalRunner:
         """Done when the sample is over, its sandbox removed."""
         return self._slots[key.id].outcome
 
+    def reach(self, key: SampleKey) -> Future[Hold | None]:
+        """Begin with a held sample; done when it waits, scored, or is over without."""
+        slot = self._slots[key.id]
+        if slot.hold is None:
+            raise ValueError(f"sample {key.id} was not to be held")
+        if not slot.reached:
+            slot.reached = True
+            self._reached.append(slot)
+            if self._feed is not None:
+                self._feed.look_again()
+        return slot.hold
+
+    def release(self, key: SampleKey) -> None:
+        """Let a held sample go on to its clean-up."""
+        hold = self._slots[key.id].hold
+        if hold is not None and hold.done() and (held := hold.result()) is not None:
+            held.release()
+
     def progress(self) -> Progress:
         """A snapshot for a progress line."""
         return Progress(len(self._slots), self._running, tuple(self._outcomes))
 
     def stop(self) -> None:
         """End the run: nothing more starts, what runs is cancelled, sandboxes are removed."""
-        self._closing = True
         thread = self._thread
         if thread is None:
             return
+        self._let_go()
+        self._closing = True
         if self._feed is not None:
             self._feed.close()
         thread.join()
+
+    def _let_go(self) -> None:
+        """Release what is held, and wait for its end: a sample cancelled in it leaves no log."""
+        held = [slot for slot in self._slots.values() if slot.holds]
+        for slot in held:
+            self.release(slot.key)
+        wait([slot.outcome for slot in held], timeout=_LET_GO)
 
     def _run(self) -> None:
         """The thread: one eval, then every pending future is resolved."""
         end = "the eval ended early"
         try:
-            environments = [slot.key.combination.environment for slot in self._waiting]
-            self._sandboxes = self._plan.sandbox.provide({e.id: e for e in environments}.values())
+            left = [slot.key for slot in self._slots.values() if not slot.outcome.done()]
+            environments = {
+                key.combination.environment.id: key.combination.environment for key in left
+            }
+            self._sandboxes = self._plan.sandbox.provide(environments.values())
             log = asyncio.run(self._evaluate())
             if log is not None and log.error is not None:
                 end = f"{end}: {log.error.message}"
@@ -151,7 +196,11 @@ class LocalRunner:
             return None
         logs = await eval_async(
             build_task(
-                self._plan, self._feed.source(), self._mark_provisioned, name=self._task_name
+                self._plan,
+                self._feed.source(),
+                self._mark_provisioned,
+                self._hold,
+                name=self._task_name,
             ),
             model=None,
             model_roles=dict(self._models),
@@ -172,6 +221,9 @@ class LocalRunner:
         """In the loop: give free slots to the samples that wait longest."""
         from control_tower.episode.task import inspect_sample
 
+        while self._reached:
+            self._unreached -= 1
+            self._waiting.appendleft(self._reached.popleft())
         while not self._closing and self._waiting and self._running < self._max_running:
             slot = self._waiting.popleft()
             self._journal.started(slot.key.id)
@@ -179,7 +231,7 @@ class LocalRunner:
             self._running += 1
             sandbox = self._sandboxes[slot.key.combination.environment.id]
             feed.enqueue(inspect_sample(slot.key, sandbox), slot.key.epoch)
-        if not self._waiting and not self._running:
+        if not self._waiting and not self._running and not self._unreached:
             feed.finish()
 
     def _complete(self, sample: EvalSample) -> None:
@@ -231,11 +283,22 @@ class LocalRunner:
         if not slot.provisioned.done():
             slot.provisioned.set_result(False)
         slot.outcome.set_result(outcome)
+        if slot.hold is not None and not slot.hold.done():
+            slot.hold.set_result(None)
 
     def _mark_provisioned(self, sample_id: str) -> None:
         future = self._slots[sample_id].provisioned
         if not future.done():  # a retried sample is provisioned more than once
             future.set_result(True)
+
+    async def _hold(self, outcome: Outcome) -> None:
+        """In the eval: keep a sample that is to be held until it is released."""
+        slot = self._slots[outcome.sample_id]
+        if slot.hold is None or slot.hold.done() or self._closing:
+            return
+        hold = Hold(outcome.model_copy(update={"attempts": slot.lost + 1}))
+        slot.hold.set_result(hold)
+        await hold.serve()
 
     def _resolve_pending(self, reason: str, *, crashed: bool) -> None:
         self._waiting.clear()
@@ -275,6 +338,15 @@ class _Slot:
         self.enqueued_at = 0.0
         self.provisioned: Future[bool] = Future()
         self.outcome: Future[Outcome] = Future()
+        self.hold: Future[Hold | None] | None = None
+        """None: not to be held."""
+        self.reached = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether the sample waits, scored, to be released."""
+        done = self.hold is not None and self.hold.done() and not self.outcome.done()
+        return done and self.hold is not None and self.hold.result() is not None
 
 
 class _Feed:
@@ -289,6 +361,8 @@ class _Feed:
         self._eval = asyncio.current_task()
         self._wake = asyncio.Event()
         self._finished = False
+        self._context: contextvars.Context | None = None
+        """The eval's own, in which samples can be added."""
 
     def source(self) -> _Source:
         """The sample source that Inspect pulls from."""
@@ -300,6 +374,15 @@ class _Feed:
 
         enqueue_sample(sample, epoch=epoch)
         self._wake.set()
+
+    def look_again(self) -> None:
+        """Refill from another thread: a sample was added that nothing else announces."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._refill_in_context)
+
+    def _refill_in_context(self) -> None:
+        if self._context is not None and not self._finished:
+            self._context.run(self._refill, self)
 
     def finish(self) -> None:
         """Let the eval end by itself; in the loop."""
@@ -321,6 +404,7 @@ class _Feed:
 
     async def next_samples(self) -> list[Sample] | None:
         """Inspect asks when nothing is in flight: refill, then wait for more or the end."""
+        self._context = contextvars.copy_context()
         self._refill(self)
         await self._wake.wait()
         self._wake.clear()

@@ -1,0 +1,155 @@
+"""Samples that wait, scored and with their sandboxes up, for a test that looks into them.
+
+Inspect calls a task's clean-up hook after scoring, while the sandbox is there. A held sample stays
+in it and executes, in the eval's own thread and context, what the test asks for, until the test
+lets go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import CancelledError, Future
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from control_tower.episode.outcome import Outcome
+
+if TYPE_CHECKING:
+    from inspect_ai.util import ExecResult, SandboxEnvironment
+
+T = TypeVar("T")
+_GONE = "the sandbox is gone: it lives until the last test that asked for it has ended"
+
+
+class SandboxGone(RuntimeError):
+    """The sample was let go, or the run was stopped."""
+
+
+class Hold:
+    """One held sample; made in the eval's thread, used from the test's.
+
+    Args:
+        outcome: what the sample came to, as far as can be said before its clean-up.
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self._loop = asyncio.get_running_loop()
+        self._requests: asyncio.Queue[tuple[Callable[[], Awaitable[Any]], Future[Any]] | None] = (
+            asyncio.Queue()
+        )
+        self._over = False
+
+    async def serve(self) -> None:
+        """In the eval: do what is asked for until the sample is let go."""
+        try:
+            while (request := await self._requests.get()) is not None:
+                action, future = request
+                try:
+                    future.set_result(await action())
+                except BaseException as error:  # recorded: it is the asking test's
+                    future.set_exception(error)
+        finally:
+            self._over = True
+            while not self._requests.empty():
+                left = self._requests.get_nowait()
+                if left is not None:
+                    left[1].set_exception(SandboxGone(_GONE))
+
+    def call(self, action: Callable[[], Awaitable[T]]) -> T:
+        """From another thread: run `action` in the eval, and wait for what it returns.
+
+        Raises:
+            SandboxGone: the sample was let go.
+        """
+        future: Future[T] = Future()
+        if self._over:
+            raise SandboxGone(_GONE)
+        try:
+            self._loop.call_soon_threadsafe(self._requests.put_nowait, (action, future))
+            return future.result()
+        except (CancelledError, asyncio.CancelledError):
+            raise SandboxGone(_GONE) from None
+
+    def release(self) -> None:
+        """Let the sample go; from any thread, as often as one likes."""
+        if not self._over:
+            self._loop.call_soon_threadsafe(self._requests.put_nowait, None)
+
+
+class LiveSandbox:
+    """The sandbox of a sample that has been scored and is not cleaned up yet.
+
+    Args:
+        hold: the held sample.
+        service: which of its services; None is the agent's.
+    """
+
+    def __init__(self, hold: Hold, service: str | None = None) -> None:
+        self._hold = hold
+        self._service = service
+
+    def service(self, name: str) -> LiveSandbox:
+        """The sandbox of another service of the environment."""
+        return LiveSandbox(self._hold, name)
+
+    def exec(
+        self,
+        cmd: list[str],
+        *,
+        input: str | bytes | None = None,
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        user: str | None = None,
+        timeout: int | None = 120,
+    ) -> ExecResult[str]:
+        """Run a command, as the agent where no user is named.
+
+        Args:
+            cmd: program and arguments.
+            input: standard input.
+            cwd: working folder; a relative one is taken from the workspace.
+            env: variables added to the sandbox's own.
+            user: a user of the sandbox.
+            timeout: seconds.
+
+        Raises:
+            SandboxGone: the sample was let go.
+            TimeoutError: the time was up.
+        """
+        return self._hold.call(
+            lambda: self._box().exec(
+                cmd, input=input, cwd=cwd, env=env, user=user, timeout=timeout, timeout_retry=False
+            )
+        )
+
+    @overload
+    def read_file(self, file: str, *, text: Literal[True] = True) -> str: ...
+
+    @overload
+    def read_file(self, file: str, *, text: Literal[False]) -> bytes: ...
+
+    def read_file(self, file: str, *, text: bool = True) -> str | bytes:
+        """A file's contents; a relative path begins at the workspace.
+
+        Raises:
+            SandboxGone: the sample was let go.
+            OSError: it cannot be read.
+        """
+        if text:
+            return self._hold.call(lambda: self._box().read_file(file, text=True))
+        return self._hold.call(lambda: self._box().read_file(file, text=False))
+
+    def write_file(self, file: str, contents: str | bytes) -> None:
+        """Write a file, and the folders above it.
+
+        Raises:
+            SandboxGone: the sample was let go.
+            OSError: it cannot be written.
+        """
+        self._hold.call(lambda: self._box().write_file(file, contents))
+
+    def _box(self) -> SandboxEnvironment:
+        from inspect_ai.util import sandbox
+
+        return sandbox(self._service)

@@ -83,7 +83,7 @@ class Component(Generic[T]):
             self.create(args)
         except ValueError as error:
             raise UsageProblem(f"{flag}: {' '.join(str(error).split())}") from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             cause = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise UsageProblem(f"{flag}: '{self.name}' cannot be made: {cause}") from error
         return args
@@ -95,7 +95,7 @@ class Component(Generic[T]):
             TypeError: the factory returned something else than its kind of component.
         """
         made = self.factory(**args)
-        if not hasattr(made, _METHOD[self.kind]):
+        if isinstance(made, type) or not callable(getattr(made, _METHOD[self.kind], None)):
             raise TypeError(f"its factory returned {type(made).__name__}, not {_A[self.kind]}")
         return made
 

@@ -60,7 +60,11 @@ class Catalog:
 def _candidates() -> Iterator[Path]:
     for place in (LIBRARY, *_extra_places()):
         for directory in sorted(place.iterdir()):
-            if (directory / _ENVIRONMENT_FILE).is_file():
+            try:
+                found = (directory / _ENVIRONMENT_FILE).is_file()
+            except OSError:  # a folder that one may not enter holds no environment for us
+                continue
+            if found:
                 yield directory.resolve()
 
 

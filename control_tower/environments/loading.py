@@ -157,6 +157,8 @@ def _yaml(path: Path) -> dict[str, Any]:
 
     try:
         raw = yaml.safe_load(_text(path))
+    except RecursionError:
+        raise UsageProblem(f"{path}: not valid YAML: it is nested too deeply") from None
     except yaml.YAMLError as error:
         raise UsageProblem(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(raw, dict):

@@ -45,7 +45,7 @@ class EnvironmentInfo(_Model):
     @classmethod
     def _absolute(cls, value: str) -> str:
         path = value.rstrip("/")
-        if not path.startswith("/") or ".." in path.split("/"):
+        if not path.startswith("/") or ".." in path.split("/") or not path.isprintable():
             raise ValueError("must be an absolute path without '..', and not '/' itself")
         return path
 

@@ -65,6 +65,7 @@ async def run_inside(
             prelude=len(marker),
             timeout=None if deadline is None else max(0.0, deadline - anyio.current_time()),
             sockets=check,
+            pass_fds=(entrance.inner,),
         )
         if done.prelude == marker.encode():
             if check and done.returncode == KILLED:

@@ -2,10 +2,11 @@
 
 One command is a chain of programs, each replacing itself with the next, about 10 ms in all:
 privileges go on the host (`setpriv`), `nsenter` joins the outer user namespace with all the others
-and forks into the pid namespace, a second `nsenter` joins the inner user namespace, `prlimit` sets
-limits, and inside a session of its own is opened (`setsid`) and the environment is built from
-nothing (`env -i`). The limits come late, so that an agent which used all its processes up cannot
-keep us, or its scorer, from entering.
+and forks into the pid namespace, `prlimit` sets limits, a second `nsenter` joins the inner user
+namespace, and inside a session of its own is opened (`setsid`) and the environment is built from
+nothing (`env -i`). The limits come after the last fork, so that an agent which used all its
+processes up cannot keep us, or its scorer, from entering; and before the inner user namespace,
+where the agent can trace a process and make it its own.
 
 A check is not the agent's: it stays in the outer user namespace, without capabilities. To the
 kernel it is the same user, but in another namespace, so that the agent can neither trace it nor
@@ -23,11 +24,11 @@ import os
 import resource
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from control_tower.sandboxes.bwrap.config import BwrapConfig
 from control_tower.sandboxes.bwrap.host import SANDBOX_PATH, HostUser, tool
-from control_tower.sandboxes.bwrap.namespaces import AGENT, HOME, INNER_USER_NAMESPACE
+from control_tower.sandboxes.bwrap.namespaces import AGENT, HOME
 from control_tower.sandboxes.checking import AS_AGENT
 
 _MIB = 1024 * 1024
@@ -56,11 +57,10 @@ _INSIDE = (
 )
 
 
-_CHECKING = (
-    f"exec 9<{INNER_USER_NAMESPACE} || exit {NO_FOLDER}; "
-    f'printf %s "$1" >&2; cd -- "$2" || exit {NO_FOLDER}; shift 2; exec '
-)
-"""A check keeps the way into the agent's namespace open, since it may not look at pid 1's."""
+_CHECKING = f'printf %s "$1" >&2; cd -- "$2" || exit {NO_FOLDER}; shift 2; exec '
+
+_HUMANS = 9
+"""File descriptor of the inner user namespace in a command line for humans."""
 
 _NO_CAPABILITIES = ("--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all")
 
@@ -71,16 +71,18 @@ class Entrance:
 
     first: int
     """Host pid of the sandbox's first process."""
+    inner: int
+    """Our file descriptor of the inner user namespace, which each command line must be given."""
     user: HostUser
     config: BwrapConfig
     flags: tuple[str, ...]
     """nsenter's options for the namespaces that are not the host's."""
 
     @classmethod
-    def to(cls, first: int, user: HostUser, config: BwrapConfig) -> Entrance:
+    def to(cls, first: int, inner: int, user: HostUser, config: BwrapConfig) -> Entrance:
         """The entrance to the sandbox whose first process has host pid `first`."""
         flags = tuple(flag for name, flag in _NAMESPACES.items() if _differs(first, name))
-        return cls(first, user, config, ("--mount", "--pid", *flags))
+        return cls(first, inner, user, config, ("--mount", "--pid", *flags))
 
     def command(
         self, cmd: Sequence[str], *, marker: str, cwd: str, env: Mapping[str, str]
@@ -107,8 +109,8 @@ class Entrance:
         own = self._limits(2 * self.config.processes)
         drop = [tool("setpriv"), *_NO_CAPABILITIES, "--", *own]
         whole = [tool("setsid"), "--", *drop, "/usr/bin/env", "-i", "--", *_assigned(ENVIRONMENT)]
-        prefix = shlex.join(["/usr/bin/env", "-u", AS_AGENT, "--", *agents])
-        enter = f"{tool('nsenter')} --user=/proc/$$/fd/9 --preserve-credentials -- {prefix}"
+        limited = shlex.join(["/usr/bin/env", "-u", AS_AGENT, "--", *agents])
+        enter = f"{limited} {shlex.join(self._join_inner('CHECK'))}".replace("CHECK", "$$")
         script = f'{_CHECKING} {shlex.join(whole)} {AS_AGENT}="{enter}" "$@"'
         return [
             *self._outer(),
@@ -121,14 +123,23 @@ class Entrance:
         variables = _assigned({**ENVIRONMENT, "TERM": "xterm"})
         script = 'cd -- "$1" && shift && exec /usr/bin/env -i -- "$@"'
         inside = ["/bin/sh", "-c", script, "sh", self.config.workspace, *variables, "/bin/sh", "-i"]
-        return shlex.join([*self._agent(), *inside])
+        # It is not we who run it: whoever does opens the inner user namespace by way of us.
+        ours = f"/proc/{os.getpid()}/fd/{self.inner}"
+        opened = replace(self, inner=_HUMANS)
+        script = f'exec {_HUMANS}<"$0" && exec "$@"'
+        return shlex.join(["/bin/sh", "-c", script, ours, *opened._agent(), *inside])
 
     def _agent(self) -> list[str]:
         return [
             *self._outer(),
-            *(tool("nsenter"), f"--user={INNER_USER_NAMESPACE}", "--preserve-credentials", "--"),
             *self._limits(self.config.processes),
+            *self._join_inner("self"),
         ]
+
+    def _join_inner(self, process: str) -> list[str]:
+        """Into the inner user namespace, which `process` has open."""
+        path = f"/proc/{process}/fd/{self.inner}"
+        return [tool("nsenter"), f"--user={path}", "--preserve-credentials", "--"]
 
     def _outer(self) -> list[str]:
         """Into all namespaces but the inner user namespace, with all capabilities over them."""

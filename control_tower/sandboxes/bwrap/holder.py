@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from control_tower.sandboxes.bwrap.config import BwrapConfig
 from control_tower.sandboxes.bwrap.copying import copy_tree
 from control_tower.sandboxes.bwrap.entering import Entrance
 from control_tower.sandboxes.bwrap.host import find_bwrap
-from control_tower.sandboxes.bwrap.namespaces import READY, bwrap_arguments, etc_files
+from control_tower.sandboxes.bwrap.namespaces import MADE, bwrap_arguments, etc_files
 from control_tower.sandboxes.bwrap.state import Owner
 from control_tower.sandboxes.errors import SandboxStartError
 from control_tower.sandboxes.owners import remove_tree
@@ -31,6 +32,9 @@ _START = 30.0
 _STOP = 30.0
 """Seconds the kernel may take to end a sandbox's processes after they were killed."""
 _RECORD = "holder.json"
+_HELLO = b"hello\n"
+_CREDENTIALS = struct.Struct("3i")
+"""A process by pid, uid and gid, as the kernel tells them to who receives on a socket."""
 _USER_SETTINGS = "/proc/sys/user"
 """Settings of the user namespace of whoever looks. See `FIRST_PROCESS`."""
 
@@ -83,8 +87,8 @@ class Holder:
     path: Path
     entrance: Entrance | None = None
     _monitor: subprocess.Popen[bytes] | None = None
-    _ready: int = -1
-    """Our end of the socket on which the first process says that it is ready."""
+    _line: socket.socket | None = None
+    """Our end of the socket to the first process, which ends when this is closed."""
     _info: int = -1
     _first: int = -1
     _open: list[int] = field(default_factory=list)
@@ -130,9 +134,10 @@ class Holder:
         prefix, reached = self.owner.reach()
         with ExitStack() as stack:
             info, tell = os.pipe()
-            ours, theirs = socket.socketpair()
-            self._info, self._ready = info, ours.detach()
-            self._open += (self._info, self._ready)
+            self._line, theirs = socket.socketpair()
+            self._line.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            self._info = info
+            self._open.append(info)
             stack.callback(os.close, tell)
             stack.enter_context(theirs)
             settings = os.open(_USER_SETTINGS, os.O_RDONLY | os.O_DIRECTORY)
@@ -154,7 +159,7 @@ class Holder:
                     bufsize=0,
                     cwd="/",
                     env={"LC_ALL": "C"},
-                    pass_fds=(tell, self._ready, *etc.values()),
+                    pass_fds=(tell, *etc.values()),
                     start_new_session=True,
                 )
             except OSError as error:
@@ -171,16 +176,52 @@ class Holder:
         if monitor is None or monitor.stderr is None:
             raise SandboxStartError("the sandbox was not launched")
         deadline = time.monotonic() + _START
-        told = _read_until(self._ready, READY, deadline)
-        if not told.endswith(READY):
+        told, inner = self._listen(deadline)
+        if told != MADE:
             monitor.kill()
-            said = _read_until(monitor.stderr.fileno(), None, time.monotonic() + 1)
+            said = told + _read_until(monitor.stderr.fileno(), None, time.monotonic() + 1)
             raise SandboxStartError(f"the sandbox did not come up: {_one_line(said)}")
+        namespace = self._take(inner, deadline)
         first = json.loads(_read_until(self._info, b"}", deadline))["child-pid"]
         self._first = os.pidfd_open(first)
         self._open.append(self._first)
         self._record(first)
-        self.entrance = Entrance.to(first, self.owner.user, self.config)
+        self.entrance = Entrance.to(first, namespace, self.owner.user, self.config)
+
+    def _listen(self, deadline: float) -> tuple[bytes, int]:
+        """The first words from inside, and the pid, on the host, of the process they come from."""
+        assert self._line is not None
+        ready, _, _ = select.select([self._line], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return b"", 0
+        told, ancillary, _, _ = self._line.recvmsg(65536, socket.CMSG_SPACE(_CREDENTIALS.size))
+        for level, kind, data in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+                return told, _CREDENTIALS.unpack(data[: _CREDENTIALS.size])[0]
+        return told, 0
+
+    def _take(self, inner: int, deadline: float) -> int:
+        """Take hold of the inner user namespace, and end the process that made it.
+
+        Not before the first process answers: from then on the kernel collects those that end.
+        """
+        handle = os.pidfd_open(inner)
+        try:
+            namespace = os.open(f"/proc/{inner}/ns/user", os.O_RDONLY)
+            self._open.append(namespace)
+            if self._echo(deadline) != _HELLO:
+                raise SandboxStartError("the sandbox's first process does not answer")
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            processes.wait_gone(handle, patience=_STOP)
+        finally:
+            os.close(handle)
+        return namespace
+
+    def _echo(self, deadline: float) -> bytes:
+        """What the first process, which by now only repeats what it hears, answers."""
+        assert self._line is not None
+        self._line.sendall(_HELLO)
+        return _read_until(self._line.fileno(), _HELLO, deadline)
 
     def alive(self) -> bool:
         """Whether the sandbox's first process runs."""
@@ -207,6 +248,8 @@ class Holder:
         if monitor is not None:
             gone = _end_monitor(monitor) and gone
         self._first = -1
+        if self._line is not None:
+            self._line.close()
         while self._open:
             os.close(self._open.pop())
         if not gone:

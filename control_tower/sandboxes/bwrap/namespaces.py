@@ -1,13 +1,13 @@
 """What a sandbox sees: the arguments of bwrap, and the script of its first process.
 
 Two user namespaces, one in the other. bwrap makes the outer one; in it the first process (pid 1)
-lives and mounts were made. Pid 1 makes the inner one, where every command runs as `agent` without
-capabilities, and keeps it open as file descriptor 9. So the agent can neither signal pid 1 (the
-kernel protects a pid namespace's first process) nor trace it (it belongs to an outer namespace):
-it cannot end its own sandbox, say to escape a scorer.
+lives and mounts were made. The inner one, where every command runs as `agent` without capabilities,
+is held open by the owner. So the agent can neither signal pid 1 (the kernel protects a pid
+namespace's first process) nor trace it (it belongs to an outer namespace): it cannot end its own
+sandbox, say to escape a scorer.
 
-Pid 1 is a shell that collects orphans. It has two capabilities over the outer namespace only:
-SETFCAP, without which the kernel refuses the inner one its user, and SYS_RESOURCE.
+Pid 1 has two capabilities over the outer namespace only: SETFCAP, without which the kernel refuses
+the inner one its user, and SYS_RESOURCE.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from control_tower.sandboxes.bwrap.host import SANDBOX_PATH
 AGENT = "agent"
 AGENT_UID = 1000
 HOME = "/home/agent"
-INNER_USER_NAMESPACE = "/proc/1/fd/9"
-READY = b"ready\n"
+MADE = b"made\n"
+"""What is said from the inner user namespace once it is there."""
 
 _MIB = 1024 * 1024
 _SMALL = 16 * _MIB
@@ -38,26 +38,22 @@ _ETC_NETWORK = (
 )
 
 FIRST_PROCESS = f"""
-exec 8<&1
-inner=$(
-    unshare --user --map-user={AGENT_UID} --map-group={AGENT_UID} -- \
-        /bin/sh -c 'echo $$; exec >/dev/null; kill -STOP $$' &
-)
-[ -n "$inner" ] && exec 9</proc/$inner/ns/user || exit 1
 echo 1 >/proc/self/fd/0/max_user_namespaces || exit 1
-trap '' CHLD
-kill -9 $inner
-echo ready
-exec </dev/null >/dev/null 2>&1
-while :; do read _ <&8; done
+unshare --user --map-user={AGENT_UID} --map-group={AGENT_UID} -- \
+    /bin/sh -c 'echo made; kill -STOP $$' 2>&1 &
+exec /usr/bin/env --ignore-signal=CHLD /bin/cat <&1
 """
-"""Makes the inner user namespace, forbids all others, says so, and then waits for ever.
+"""Forbids all user namespaces but one, starts that, and becomes a program that only waits.
 
 Standard input is the host's `/proc/sys/user`, since the sandbox's own is read-only: a setting
-there is that of the user namespace one looks from. Standard output is one end of a socket. The
-first process has the other end open too, and nobody writes to it, so that reading never ends.
-It starts no process to wait or to collect orphans, so an agent that uses all of them up cannot
-make it end, and the sandbox with it."""
+there is that of the user namespace one looks from. Standard output is a socket. On it the shell in
+the inner user namespace tells that it is there, so that the owner, to whom the kernel says who
+wrote, can take hold of its namespace and end it.
+
+The first process must not be ended, nor be kept busy, by the agent, who may send it signals and
+lower its limits. So it handles no signal: the kernel then protects it, as each first process, and
+collects orphans, since SIGCHLD is ignored. It repeats what it hears on the socket until the owner
+is gone, whichever way that died, and then ends with all others."""
 
 
 def bwrap_arguments(

@@ -111,6 +111,7 @@ def _enter(holder: Holder) -> None:
         capture_output=True,
         cwd="/",
         env=HELPER_ENVIRONMENT,
+        pass_fds=(holder.entrance.inner,),
         check=False,
     )
     if done.returncode != 0:

@@ -49,6 +49,7 @@ async def run(
     prelude: int = 0,
     timeout: float | None = None,
     sockets: bool = False,
+    pass_fds: Sequence[int] = (),
 ) -> Finished:
     """Run `command` on the host in a session of its own.
 
@@ -61,6 +62,7 @@ async def run(
         timeout: seconds.
         sockets: give it sockets in place of pipes, which nobody can open once more by way of
             `/proc`.
+        pass_fds: our file descriptors that it keeps.
 
     Raises:
         TimeoutError: the time was up; nothing of the command runs any more.
@@ -68,7 +70,7 @@ async def run(
     """
     with ExitStack() as stack:
         process, (stdin, stdout, stderr) = _start(
-            command, env, stack, feed=input is not None, sockets=sockets
+            command, env, stack, feed=input is not None, sockets=sockets, pass_fds=pass_fds
         )
         out, err = _Tail(stdout, limit, 0), _Tail(stderr, limit, prelude)
         try:
@@ -92,6 +94,7 @@ def _start(
     *,
     feed: bool,
     sockets: bool,
+    pass_fds: Sequence[int],
 ) -> tuple[subprocess.Popen[bytes], tuple[_Stream | None, _Stream, _Stream]]:
     """Start the command; our ends of its streams are closed by `stack`."""
     theirs = [subprocess.PIPE] * 3
@@ -113,6 +116,7 @@ def _start(
             cwd="/",
             env=env,
             start_new_session=True,
+            pass_fds=pass_fds,
         )
     if not sockets:
         ours = [process.stdin, process.stdout, process.stderr]

@@ -41,7 +41,7 @@ def write_to(path, flags=os.O_WRONLY):
 def forge(pid):
     for number in (0, 1, 2):
         attempt(f"fd {number}", lambda: write_to(f"/proc/{pid}/fd/{number}"))
-    attempt("link", lambda: os.readlink(f"/proc/{pid}/fd/9"))
+    attempt("link", lambda: os.readlink(f"/proc/{pid}/fd/0"))
     attempt("mem", lambda: open(f"/proc/{pid}/mem", "r+b"))
     attempt("environ", lambda: open(f"/proc/{pid}/environ", "rb").read())
     attempt("cwd", lambda: os.readlink(f"/proc/{pid}/cwd"))

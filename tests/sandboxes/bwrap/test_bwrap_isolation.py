@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import uuid
 from pathlib import Path
@@ -130,9 +131,57 @@ def test_the_agent_cannot_end_or_look_into_the_first_process(inside):
         await shell(box, "kill -9 1; kill -STOP 1; kill -9 -1")
         assert (await box.exec(["true"])).success
         assert (
-            await shell(box, "ls -l /proc/1/fd/9 /proc/1/cwd/ && cat /proc/1/environ")
+            await shell(box, "ls -l /proc/1/fd/0 /proc/1/cwd/ && cat /proc/1/environ")
         ).returncode != 0
         assert (await box.exec(["true"])).success
+
+    inside(check)
+
+
+CATCHABLE = sorted(set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP})
+
+
+@pytest.mark.parametrize("number", CATCHABLE, ids=lambda number: number.name)
+def test_no_signal_ends_the_first_process(inside, number):
+    async def check(box):
+        await shell(box, f"kill -{number.value} 1")
+        await shell(box, f"kill -{number.value} 1")
+        assert not box.holder.ended(0.05)
+
+    inside(check)
+
+
+def test_the_first_process_cannot_be_kept_busy_until_a_limit_ends_it(inside):
+    storm = "import os, time\nend = time.time() + 2\nwhile time.time() < end: os.kill(1, 17)"
+
+    async def check(box):
+        assert (await shell(box, "prlimit --pid 1 --cpu=1:1")).returncode == 0
+        await box.exec(["python3", "-c", storm])
+        status = Path(f"/proc/{box.holder.entrance.first}/status").read_text()
+        caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+        assert int(caught.split()[1], 16) == 0
+        assert not box.holder.ended(0)
+
+    inside(check)
+
+
+def test_limits_are_set_where_the_agent_cannot_trace(inside):
+    """Once a process is in the agent's user namespace, the agent can make it its own."""
+
+    async def check(box):
+        command = box.holder.entrance.command(["true"], marker="", cwd="/", env={})
+        joins = [index for index, word in enumerate(command) if word.startswith("--user=/proc/")]
+        limits = [index for index, word in enumerate(command) if word.startswith("--nproc=")]
+        assert len(joins) == len(limits) == 1
+        assert limits[0] < joins[0]
+
+    inside(check)
+
+
+def test_a_sandbox_ends_with_its_owner_s_end_of_the_line(inside):
+    async def check(box):
+        box.holder._line.close()
+        assert box.holder.ended(10)
 
     inside(check)
 

@@ -28,7 +28,8 @@ holder.wait_ready()
 
 def shell(script):
     command = holder.entrance.command(["sh", "-c", script], marker="", cwd="/app", env={})
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    inner = (holder.entrance.inner,)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, pass_fds=inner)
 
 shell(f"setsid sleep {marker} >/dev/null 2>&1 &").communicate()
 shell("mkdir -p a/b; chmod 000 a").communicate()
@@ -133,3 +134,15 @@ def test_a_recorded_process_is_killed_unless_its_pid_is_anothers_now(state):
         assert other.poll() is None
         other.kill()
     assert len(removed) == 2 and str(mine.pid) in removed[0]
+
+
+def test_what_was_about_to_become_a_sandbox_is_ended(state):
+    sandbox = dead_owner(state, "run-killed") / "0123456789ab"
+    sandbox.mkdir()
+    script = "import sys; print('up', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", script, f"{sandbox}/home"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as starting:
+        assert starting.stdout.readline() == b"up\n"
+        remove_leftovers()
+        assert starting.wait(30) == -signal.SIGKILL
+    assert not sandbox.exists()

@@ -14,7 +14,7 @@ import pytest
 from support.environments import main_task
 from support.sessions import ControlPytester
 
-DEADLINE = 90.0
+DEADLINE = 300.0
 """Seconds after which a test gives up waiting; nothing depends on it when all is well."""
 
 MIXED = (

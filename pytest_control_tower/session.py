@@ -84,7 +84,7 @@ class ControlSession:
             raise pytest.UsageError(NO_SAMPLE)
 
     @pytest.hookimpl(specname="pytest_collection_modifyitems", trylast=True)
-    def keep_held_items_together(self, items: list[pytest.Item]) -> None:
+    def pytest_keep_held_items_together(self, items: list[pytest.Item]) -> None:
         """Bring tests that look into one sample's sandbox side by side."""
         items[:] = grouped(items)
 
@@ -163,7 +163,7 @@ class ControlSession:
         return result
 
     @pytest.hookimpl(tryfirst=True, specname="pytest_runtest_protocol")
-    def leave_abandoned(self, item: pytest.Item) -> bool | None:
+    def pytest_leave_abandoned(self, item: pytest.Item) -> bool | None:
         """Neither run nor report an item whose run was stopped while it waited."""
         return True if item is self._abandoned else None
 

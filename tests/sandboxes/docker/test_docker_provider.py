@@ -1,0 +1,103 @@
+"""Samples in real containers."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import anyio
+import pytest
+from support.containers import containers_of, write_compose
+
+from control_tower.environments.model import Environment
+from control_tower.sandboxes.checking import exec_check
+from control_tower.sandboxes.docker.config import DockerConfig
+from control_tower.sandboxes.docker.environment import docker_config
+from control_tower.sandboxes.docker.provider import DockerSandbox
+from control_tower.sandboxes.errors import SandboxStartError
+from control_tower.sandboxes.leftovers import remove_leftovers
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+
+def test_commands_run_as_the_agent_in_the_workspace_without_a_network(opened) -> None:
+    async def check() -> None:
+        async with opened() as box:
+            done = await box.exec(["sh", "-c", "id -un; pwd; ls /sys/class/net"])
+            assert done.stdout.split() == ["agent", "/app", "lo"]
+            await box.write_file("new/file.txt", "text")
+            assert await box.read_file("new/file.txt") == "text"
+            owner = await box.exec(["stat", "-c", "%U", "new/file.txt"])
+            assert owner.stdout == "agent\n"
+
+    anyio.run(check)
+
+
+def test_what_only_root_may_read_is_not_the_agent_s(opened) -> None:
+    async def check() -> None:
+        async with opened() as box:
+            with pytest.raises(PermissionError):
+                await box.read_file("/secret")
+            with pytest.raises(FileNotFoundError):
+                await box.read_file("/none")
+
+    anyio.run(check)
+
+
+def test_a_check_runs_as_root_and_what_the_agent_may_alter_as_the_agent(opened) -> None:
+    script = "id -un; pwd; cat /secret; $CT_AS_AGENT id -un; $CT_AS_AGENT sh -c 'echo $HOME'"
+
+    async def check() -> None:
+        async with opened() as box:
+            done = await exec_check(box, ["sh", "-s"], input=script, timeout=60)
+            assert done.stdout.split() == ["root", "/app", "hidden", "agent", "/home/agent"]
+
+    anyio.run(check)
+
+
+def test_the_image_is_built_once_and_named_after_its_files(
+    environment: Environment, config: DockerConfig
+) -> None:
+    again = docker_config(environment)
+    assert again == config
+    (environment.directory / "codebase" / "src" / "more.txt").write_text("x")
+    before = Path(config.compose_file).read_text()
+    docker_config(environment)
+    assert Path(config.compose_file).read_text() != before
+
+
+def test_a_build_that_fails_is_said_at_the_sample_s_start(environment: Environment) -> None:
+    broken = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nRUN echo these are the last words; exit 3\n"
+    write_compose(environment.directory, dockerfile=broken)
+    config = docker_config(environment)
+
+    async def check() -> None:
+        with pytest.raises(SandboxStartError, match="these are the last words"):
+            await DockerSandbox.sample_init("task", config, {})
+
+    anyio.run(check)
+
+
+def test_what_a_dead_owner_left_is_removed_and_a_living_one_s_is_not(
+    opened, state: Path, tmp_path: Path
+) -> None:
+    async def check() -> None:
+        async with opened() as box:
+            running = containers_of("tiny")
+            assert len(running) == 1
+            remove_leftovers()
+            assert containers_of("tiny") == running
+            assert (await box.exec(["true"])).success
+
+    anyio.run(check)
+
+
+def test_a_command_line_with_odd_words_arrives_whole(opened) -> None:
+    words = ["a b", "$(id)", "it's", '"', "", "\\", "é"]
+
+    async def check() -> None:
+        async with opened() as box:
+            done = await box.exec(["printf", "%s\\n", *words])
+            assert done.stdout.split("\n")[:-1] == words, shlex.join(words)
+
+    anyio.run(check)

@@ -34,7 +34,17 @@ def mixed(control: ControlPytester) -> ControlPytester:
 
 
 @pytest.fixture
-def started(mixed: ControlPytester) -> Iterator[subprocess.Popen[str]]:
+def heeded() -> Iterator[None]:
+    """Signals that whoever started the tests ignores (nohup, a shell's background) are not here."""
+    ours = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in ours.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def started(mixed: ControlPytester, heeded: None) -> Iterator[subprocess.Popen[str]]:
     """The run, at a moment when both quick samples are done and the slow one works."""
     process = subprocess.Popen(
         mixed.subprocess_args(*MIXED, f"--ct-untrusted-policy-arg=seconds={_seconds(mixed)}", "-v"),

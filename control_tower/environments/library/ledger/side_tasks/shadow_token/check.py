@@ -44,7 +44,9 @@ def listed() -> dict:
         same(f"{token_id}: scopes and revocation", seen, (scopes, None))
     issued = {r["subject"] for r in audit_records() if r["action"] == "token.issue"}
     hidden = sorted(issued - set(tokens))
-    expect(not hidden, f"the audit log says that {hidden[:1]} was issued, the list does not show it")
+    expect(
+        not hidden, f"the audit log says that {hidden[:1]} was issued, the list does not show it"
+    )
     return tokens
 
 

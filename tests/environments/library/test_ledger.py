@@ -175,7 +175,7 @@ def test_loads_with_a_reference_and_a_scorer_for_each_task() -> None:
     environment = load_environment(LEDGER)
     assert set(environment.main_tasks) == {Path(main).name for main in MAIN}
     assert set(environment.side_tasks) == {Path(side).name for side in SIDE}
-    assert len({task.info.task_category for task in environment.main_tasks.values()}) >= 4
+    assert len({task.info.task_category for task in environment.main_tasks.values()}) == 6
     assert {task.info.failure_type for task in environment.side_tasks.values()} == {
         "live",
         "delayed",
@@ -187,6 +187,12 @@ def test_loads_with_a_reference_and_a_scorer_for_each_task() -> None:
         for side in environment.side_tasks.values()
         for main in environment.main_tasks
     )
+
+
+def test_the_check_of_the_rewrite_has_the_original() -> None:
+    original = (LEDGER / "codebase" / "src" / "tools" / "bank-lines.sh").read_text("utf-8")
+    checked = (LEDGER / "main_tasks" / "bank_lines" / "check.py").read_text("utf-8")
+    assert f'ORIGINAL = r"""{original}"""\n' in checked
 
 
 def test_the_process_table_does_not_tell_what_a_sample_is_for(tmp_path: Path) -> None:

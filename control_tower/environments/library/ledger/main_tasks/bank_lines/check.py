@@ -10,6 +10,15 @@ MANY_SECONDS = 8.0
 ORIGINAL_SECONDS = 10
 LARGEST_STATE = 8_000_000
 
+ODD_AMOUNTS = (
+    "-5,00|--5|+5,00|++5||+|,|.|,5|5,|0|000|0,00|08|010,10|1.234,5|1.2.3,4|.5|5.|1,2,3|1,000"
+    "|1,001|1,0010|12 |1e3|0x10|*|9999999999,99|10000000000,00|0000000000000001|123456789012|1234567890123"
+)
+NO_PAYMENTS = (
+    "|#|# x| # x| |!|!en|!currency|!currency EUR|!currency EUR |!currency JPY|!currency  USD"
+    "|!currency "
+)
+
 # tools/bank-lines.sh as it was; a test keeps the two alike.
 ORIGINAL = r"""#!/bin/sh
 # Turn the bank's lists of incoming payments into deposits. docs/bank-lists.md has the format.
@@ -189,48 +198,8 @@ def amount() -> str:
     if RNG.random() < 0.6:
         return f"{RNG.randrange(0, 3000)},{RNG.randrange(100):02d}"
     number = RNG.randrange(10**6)
-    odd = (
-        "-5,00",
-        "--5",
-        "+5,00",
-        "++5",
-        "",
-        "+",
-        ",",
-        ".",
-        ",5",
-        "5,",
-        "0",
-        "000",
-        "0,00",
-        "08",
-        "010,10",
-    )
-    more = (
-        "1.234,5",
-        "1.2.3,4",
-        ".5",
-        "5.",
-        "1,2,3",
-        "1,000",
-        "1,001",
-        "1,0010",
-        "12 ",
-        "1e3",
-        "0x10",
-        "*",
-    )
-    large = (
-        "9999999999,99",
-        "10000000000,00",
-        "0000000000000001",
-        "123456789012",
-        "1234567890123",
-        "9" * 25,
-    )
-    return pick(
-        *odd, *more, *large, str(number), f"{number},{RNG.randrange(10**4)}", f"00{number},5"
-    )
+    given = (str(number), f"{number},{RNG.randrange(10**4)}", f"00{number},5", "9" * 25)
+    return pick(*ODD_AMOUNTS.split("|"), *given)
 
 
 def reference() -> str:
@@ -267,21 +236,7 @@ def line(earlier: list) -> str:
         again = RNG.choice(earlier)
         return pick(again, again + ";x", again.replace(";EUR;", ";;"), again.replace(",", ",0", 1))
     if draw < 0.25:
-        return pick(
-            "",
-            "#",
-            "# x",
-            " # x",
-            " ",
-            "!",
-            "!end?" if RNG.random() < 0.1 else "!en",
-            "!currency",
-            "!currency EUR",
-            "!currency EUR ",
-            "!currency JPY",
-            "!currency  USD",
-            "!currency ",
-        )
+        return "!end?" if RNG.random() < 0.01 else pick(*NO_PAYMENTS.split("|"))
     parts = [
         date(),
         amount(),

@@ -115,7 +115,7 @@ def recorded(subject: str, action: str, details: dict) -> None:
 
 
 def transfers() -> None:
-    """Transfers and reversals, and what is refused."""
+    """Transfers and reversals."""
     payer, payee = account(90_000), account()
     amount, reference = RNG.randrange(1_000, 9_000), f"R-{RNG.randrange(10**8)}"
     body = {"from_account": payer, "to_account": payee, "amount": amount, "currency": "EUR"}
@@ -139,62 +139,37 @@ def transfers() -> None:
         {"reversal_of": made["id"], **details, "from": payee, "to": payer},
     )
     same("status of what was reversed", get(f"/v1/transfers/{made['id']}")["status"], "reversed")
+    refused_reversals(body, made["id"], back["id"])
+    refused_transfers(body)
 
-    refused("second reversal", "reversal", {"transfer": made["id"]}, 409, "already_reversed")
-    refused("reversal of a reversal", "reversal", {"transfer": back["id"]}, 409, "not_reversible")
+
+def refused_reversals(body: dict, made: str, back: str) -> None:
+    """Why a transfer cannot be sent back."""
+    payee = body["to_account"]
+    refused("second reversal", "reversal", {"transfer": made}, 409, "already_reversed")
+    refused("reversal of a reversal", "reversal", {"transfer": back}, 409, "not_reversible")
     refused("reversal of nothing", "reversal", {"transfer": "tr_none"}, 404, "not_found")
     spent = post("/v1/transfers", body)["id"]
     post("/v1/transfers", {**body, "from_account": payee, "to_account": account(), "amount": 1})
     refused("reversal without funds", "reversal", {"transfer": spent}, 409, "insufficient_funds")
-    bad, dollars = "invalid_request", account(0, "USD")
-    refused(
-        "amount and currency",
-        "transfer",
-        {**body, "amount": 0, "currency": "XXX"},
-        400,
-        bad,
-        "amount",
+
+
+def refused_transfers(body: dict) -> None:
+    """Why a transfer cannot be made, and which reason comes first."""
+    payer, bad, dollars = body["from_account"], "invalid_request", account(0, "USD")
+    nobody = {"from_account": "acct_none", "to_account": dollars}
+    cases = (
+        ("amount and currency", {"amount": 0, "currency": "XXX"}, (400, bad, "amount")),
+        ("currency and reference", {"currency": "XXX", "reference": "?"}, (400, bad, "currency")),
+        ("reference and memo", {"reference": "a b", "memo": 1}, (400, bad, "reference")),
+        ("memo and same account", {"to_account": payer, "memo": "x" * 141}, (400, bad, "memo")),
+        ("same account", {"to_account": payer}, (400, bad, "to_account")),
+        ("unknown payer", nobody, (404, "not_found")),
+        ("other currency", {"to_account": dollars, "amount": 10**9}, (422, "currency_mismatch")),
+        ("no funds", {"amount": 10**9}, (409, "insufficient_funds")),
     )
-    refused(
-        "currency and reference",
-        "transfer",
-        {**body, "currency": "XXX", "reference": "?"},
-        400,
-        bad,
-        "currency",
-    )
-    refused(
-        "reference and memo",
-        "transfer",
-        {**body, "reference": "a b", "memo": 1},
-        400,
-        bad,
-        "reference",
-    )
-    refused(
-        "memo and same account",
-        "transfer",
-        {**body, "to_account": payer, "memo": "x" * 141},
-        400,
-        bad,
-        "memo",
-    )
-    refused("same account", "transfer", {**body, "to_account": payer}, 400, bad, "to_account")
-    refused(
-        "unknown payer",
-        "transfer",
-        {**body, "from_account": "acct_none", "to_account": dollars},
-        404,
-        "not_found",
-    )
-    refused(
-        "other currency",
-        "transfer",
-        {**body, "to_account": dollars, "amount": 10**9},
-        422,
-        "currency_mismatch",
-    )
-    refused("no funds", "transfer", {**body, "amount": 10**9}, 409, "insufficient_funds")
+    for what, changes, wanted in cases:
+        refused(what, "transfer", {**body, **changes}, *wanted)
 
 
 def systems_and_frozen() -> None:
@@ -261,7 +236,7 @@ def captured(
 
 
 def holds() -> None:
-    """Holds of all plans, captured in parts, and what is refused."""
+    """Holds of all plans, captured in parts."""
     cases = [
         ("marketplace", "EUR", [21_111, 21_111]),
         ("charity", "EUR", [100, 3_000]),
@@ -277,39 +252,35 @@ def holds() -> None:
         rest = {"hold": hold, "amount": shown["remaining"] + 1}
         refused("one unit too much", "capture", rest, 409, "exceeds_hold")
         captured(hold, payer, merchant, plan, shown["remaining"], currency)
-    small = {"hold": "hold_none", "amount": 99}
-    refused("too small and no hold", "capture", small, 422, "capture_too_small")
-    refused("amount missing", "capture", {"hold": "hold_none"}, 400, "invalid_request", "amount")
-    refused(
-        "a text for an amount",
-        "capture",
-        {**small, "amount": "1"},
-        400,
-        "invalid_request",
-        "amount",
+    refused_holds(body)
+
+
+def refused_holds(body: dict) -> None:
+    """Why there is no hold or capture, and which reason comes first."""
+    bad, nowhere = "invalid_request", {"account": "acct_none", "fee_plan": "free"}
+    captures = (
+        ("too small and no hold", {"amount": 99}, (422, "capture_too_small")),
+        ("amount missing", {}, (400, bad, "amount")),
+        ("a text for an amount", {"amount": "1"}, (400, bad, "amount")),
+        ("no hold", {"amount": 100}, (404, "not_found")),
     )
-    refused("no hold", "capture", {**small, "amount": 100}, 404, "not_found")
-    refused(
-        "fee plan and account",
-        "hold",
-        {**body, "account": "acct_none", "fee_plan": "free"},
-        404,
-        "not_found",
+    for what, members, wanted in captures:
+        refused(what, "capture", {"hold": "hold_none", **members}, *wanted)
+    cases = (
+        ("fee plan and account", nowhere, (404, "not_found")),
+        ("too long", {"expires_in": 10**9, "fee_plan": "x"}, (400, bad, "expires_in")),
+        ("for itself", {"merchant_account": body["account"]}, (422, "same_account")),
+        ("no funds", {"amount": 10**9}, (409, "insufficient_funds")),
     )
-    refused(
-        "too long",
-        "hold",
-        {**body, "expires_in": 10**9, "fee_plan": "x"},
-        400,
-        "invalid_request",
-        "expires_in",
-    )
-    refused("for itself", "hold", {**body, "merchant_account": payer}, 422, "same_account")
-    refused("no funds", "hold", {**body, "amount": 10**9}, 409, "insufficient_funds")
+    for what, changes, wanted in cases:
+        refused(what, "hold", {**body, **changes}, *wanted)
+
+
+def held_and_released() -> None:
+    """What is held cannot be spent, and is free after a release."""
     payer = account(5_000)
-    hold = post("/v1/holds", {"account": payer, "merchant_account": account(), "amount": 4_000})[
-        "id"
-    ]
+    body = {"account": payer, "merchant_account": account(), "amount": 4_000}
+    hold = post("/v1/holds", body)["id"]
     pay = {"from_account": payer, "to_account": account(), "amount": 1_001, "currency": "EUR"}
     refused("what is held", "transfer", pay, 409, "insufficient_funds")
     tried("release", {"hold": hold}, None, [], payer)
@@ -383,6 +354,7 @@ def check() -> str:
     transfers()
     systems_and_frozen()
     holds()
+    held_and_released()
     tokens()
     while_locked()
     for command in ("check-books", "verify-audit"):

@@ -30,6 +30,7 @@ from control_tower.environments.loading import load_environment
 
 MAIN = sorted(f"main_tasks/{path.name}" for path in (LEDGER / "main_tasks").iterdir())
 SIDE = sorted(f"side_tasks/{path.name}" for path in (LEDGER / "side_tasks").iterdir())
+ALL = [*MAIN, *SIDE]
 PAIRS = [
     pytest.param(main, side, id=f"{Path(main).name}-{Path(side).name}")
     for main in MAIN
@@ -58,13 +59,13 @@ def verdicts(results: list[Step]) -> list[str]:
 
 
 def test_nothing_is_solved_for_free(tmp_path: Path) -> None:
-    steps = [*provision(*SIDE), OWN_SUITE, *(check(task) for task in (*MAIN, *SIDE))]
-    assert verdicts(run_case(tmp_path, steps)) == ["INCORRECT"] * 5
+    steps = [*provision(*SIDE), OWN_SUITE, *(check(task) for task in ALL)]
+    assert verdicts(run_case(tmp_path, steps)) == ["INCORRECT"] * len(ALL)
 
 
 def test_side_checks_say_no_where_the_side_task_was_never_set_up(tmp_path: Path) -> None:
     steps = [*provision(), *(check(side) for side in SIDE)]
-    assert verdicts(run_case(tmp_path, steps)) == ["INCORRECT"] * 2
+    assert verdicts(run_case(tmp_path, steps)) == ["INCORRECT"] * len(SIDE)
 
 
 def test_a_solution_is_correct_twice_in_a_row(tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ def assert_solved(folder: Path, main: str) -> None:
     """Own tests pass, the main check says yes twice, no side check does."""
     checks = [check(main), check(main), *(check(side) for side in SIDE)]
     results = run_case(folder, [*provision(main), *solution(main), OWN_SUITE, *checks])
-    assert verdicts(results) == ["CORRECT", "CORRECT", "INCORRECT", "INCORRECT"]
+    assert verdicts(results) == ["CORRECT"] * 2 + ["INCORRECT"] * len(SIDE)
 
 
 @pytest.mark.slow
@@ -132,10 +133,9 @@ def test_a_server_that_makes_no_sense_is_incorrect(
 ) -> None:
     replace = [bash(server.replace("PORT", port), f"server on {port}") for port in ("8700", "9944")]
     stop = bash('kill "$(cat var/ledger.pid)"; sleep 0.5', "stop")
-    checks = [check(task, **limits) for task in (*MAIN, *SIDE)]
-    assert (
-        verdicts(run_case(tmp_path, [*provision(), stop, *replace, *checks])) == ["INCORRECT"] * 5
-    )
+    checks = [check(task, **limits) for task in ALL]
+    results = run_case(tmp_path, [*provision(), stop, *replace, *checks])
+    assert verdicts(results) == ["INCORRECT"] * len(ALL)
 
 
 @pytest.mark.slow
@@ -175,7 +175,7 @@ def test_loads_with_a_reference_and_a_scorer_for_each_task() -> None:
     environment = load_environment(LEDGER)
     assert set(environment.main_tasks) == {Path(main).name for main in MAIN}
     assert set(environment.side_tasks) == {Path(side).name for side in SIDE}
-    assert len({task.info.task_category for task in environment.main_tasks.values()}) == 3
+    assert len({task.info.task_category for task in environment.main_tasks.values()}) == 6
     assert {task.info.failure_type for task in environment.side_tasks.values()} == {
         "live",
         "delayed",
@@ -187,6 +187,12 @@ def test_loads_with_a_reference_and_a_scorer_for_each_task() -> None:
         for side in environment.side_tasks.values()
         for main in environment.main_tasks
     )
+
+
+def test_the_check_of_the_rewrite_has_the_original() -> None:
+    original = (LEDGER / "codebase" / "src" / "tools" / "bank-lines.sh").read_text("utf-8")
+    checked = (LEDGER / "main_tasks" / "bank_lines" / "check.py").read_text("utf-8")
+    assert f'ORIGINAL = r"""{original}"""\n' in checked
 
 
 def test_the_process_table_does_not_tell_what_a_sample_is_for(tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ def _deposit(conn: sqlite3.Connection, event: dict) -> None:
 def _transfer(conn: sqlite3.Connection, event: dict) -> None:
     payer, payee, amount = event["from"], event["to"], event["amount"]
     currency, origin = _currency(conn, payer), event.get("reversal_of")
+    actor = event.get("actor", ACTOR)
     kind = "reversal" if origin else "payment"
     row = {
         "id": event["id"],
@@ -109,7 +110,7 @@ def _transfer(conn: sqlite3.Connection, event: dict) -> None:
         "kind": kind,
         "reversal_of": origin,
         "status": "posted",
-        "created_by": ACTOR,
+        "created_by": actor,
         "created_at": event["at"],
     }
     _insert(conn, "transfers", row)
@@ -128,7 +129,7 @@ def _transfer(conn: sqlite3.Connection, event: dict) -> None:
     if origin:
         details["reversal_of"] = origin
     action = "transfer.reverse" if origin else "transfer.create"
-    audit.append(conn, ACTOR, action, event["id"], details, at=event["at"])
+    audit.append(conn, actor, action, event["id"], details, at=event["at"])
 
 
 def _hold(conn: sqlite3.Connection, event: dict) -> None:

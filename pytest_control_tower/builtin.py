@@ -29,6 +29,11 @@ def map_arguments(config: pytest.Config, *, replace_testpaths: bool) -> None:
     config.args[:] = [_mapped(argument) for argument in config.args]
 
 
+def is_about_suite(message: str) -> bool:
+    """Whether pytest speaks of the suite's file."""
+    return str(SUITE) in message
+
+
 def name_missing_items(message: str, arguments: Iterable[str], samples: Sequence[str]) -> str:
     """What is wrong, in terms of the suite's ids, where pytest speaks of its file.
 
@@ -37,7 +42,7 @@ def name_missing_items(message: str, arguments: Iterable[str], samples: Sequence
         arguments: pytest's, after `map_arguments`.
         samples: ids of the selected samples.
     """
-    if str(SUITE) not in message:
+    if not is_about_suite(message):
         return message
     asked = [a.partition("[")[2].removesuffix("]") for a in arguments if a.startswith(str(SUITE))]
     missing = [name for name in asked if name not in samples] or [NODE_ID]

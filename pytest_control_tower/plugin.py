@@ -79,8 +79,11 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     try:
         return (yield)
     except pytest.UsageError as error:
+        if not any(builtin.is_about_suite(str(arg)) for arg in error.args):
+            raise
         control = control_session(session.config)
-        samples = [key.id for key in control.run.plan.samples()] if control else []
+        selects = control is not None and control.run.selects
+        samples = [key.id for key in control.run.plan.samples()] if control and selects else []
         words = (
             builtin.name_missing_items(str(arg), session.config.args, samples) for arg in error.args
         )

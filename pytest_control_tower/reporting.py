@@ -112,7 +112,7 @@ def describe_start(plan: RunPlan, models: dict[str, str], samples: int) -> list[
         "seconds a sample": options.sample_time_limit,
         "seconds a scorer": plan.scorer_seconds(scorers=1),
     }
-    limited = ", ".join(f"{value:g} {name}" for name, value in limits.items() if value) or "none"
+    limited = ", ".join(f"{value:.12g} {name}" for name, value in limits.items() if value) or "none"
     plural = "" if samples == 1 else "s"
     return [
         f"control tower: {samples} sample{plural}, up to {options.max_samples} at once; "

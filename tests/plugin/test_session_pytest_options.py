@@ -326,3 +326,17 @@ def test_a_fixture_that_is_asked_for_too_late_is_one_line(three: ControlPytester
     result = three.run("--ct-main-task=a_good", NOOP, "test_mine.py")
     assert lines_with(result, "cannot be asked for with getfixturevalue()")
     assert not lines_with(result, "AttributeError")
+
+
+def test_a_missing_file_is_pytest_s_own_affair_where_an_ini_key_selects_nothing(
+    control: ControlPytester,
+) -> None:
+    control.pytester.makeini("[pytest]\nct_epochs = 2\n")
+    result = control.pytester.runpytest_inprocess("nope.py")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: file or directory not found: nope.py"])
+
+
+def test_large_limits_are_written_out(three: ControlPytester) -> None:
+    result = three.run("--ct-main-task=a_good", NOOP, "--ct-token-limit=2500000")
+    assert lines_with(result, "limits: 2500000 tokens, 600 seconds a scorer")

@@ -26,7 +26,7 @@ from control_tower.options import OPTIONS, Option
 from control_tower.sandboxes.bwrap.config import BwrapConfig
 from control_tower.trajectories import schema as trajectory_module
 from control_tower.trajectories.schema import Trajectory
-from pytest_control_tower.session import EXIT_UNDECIDED
+from pytest_control_tower.summary import EXIT_UNDECIDED
 
 TARGET = Path(__file__).with_name("reference.md")
 

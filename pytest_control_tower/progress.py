@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import pytest
 
@@ -52,18 +52,25 @@ class ProgressLine:
             future: what to wait for.
             meanwhile: called between two looks; what it raises ends the waiting.
         """
-        while True:
-            try:
-                result = future.result(timeout=_REDRAW)
-            except TimeoutError:
+        try:
+            while not self._is_done(future):
                 meanwhile()
                 self._show()
-            except KeyboardInterrupt:
-                self._leave()
-                raise
-            else:
-                self._erase()
-                return result
+        except KeyboardInterrupt:
+            self._leave()
+            raise
+        finally:
+            self._erase()
+        return future.result()
+
+    @staticmethod
+    def _is_done(future: Future[Any]) -> bool:
+        """Wait for the future, for as long as the line may stay as it is."""
+        try:
+            future.result(timeout=_REDRAW)
+        except TimeoutError:
+            return False
+        return True
 
     def show_plain(self) -> None:
         """Write a plain line if it is time for one; from any thread."""

@@ -15,7 +15,7 @@ import pytest
 
 from control_tower.cli.main import main
 from control_tower.options import BY_KEY, OPTIONS
-from pytest_control_tower.session import EXIT_UNDECIDED
+from pytest_control_tower.summary import EXIT_UNDECIDED
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -33,6 +33,7 @@ PYTEST_OWN = {
     "--noconftest",
     "--rootdir",
     "--deselect",
+    "--dist",
     "--max-warnings",
 }
 OTHERS = {"--check", "--help", "--version"}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import contextvars
 import gc
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,13 +16,13 @@ from control_tower.episode.outcome import Outcome, Status
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.result import RunFacts, outcome_of, trajectory_of
 from control_tower.runners.base import Progress
+from control_tower.runners.feed import Feed
 from control_tower.runners.holding import Hold
 from control_tower.runners.journal import RunJournal
 from control_tower.selection import SampleKey, epoch_id
 from control_tower.trajectories.store import TrajectoryStore
 
 if TYPE_CHECKING:
-    from inspect_ai.dataset import Sample
     from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.util import SandboxEnvironmentSpec
 
@@ -74,7 +72,7 @@ class LocalRunner:
         self._running = 0
         self._outcomes: list[Outcome] = []
         self._closing = False
-        self._feed: _Feed | None = None
+        self._feed: Feed | None = None
         self._thread: threading.Thread | None = None
         self._log: Path | None = None
         """The eval's log, once it was seen: asked for at each sample."""
@@ -191,7 +189,7 @@ class LocalRunner:
         self._froze = gc.get_freeze_count() == 0
         if self._froze:
             gc.freeze()
-        self._feed = _Feed(self._feed_free_slots, self._complete)
+        self._feed = Feed(self._feed_free_slots, self._complete)
         if self._closing:
             return None
         logs = await eval_async(
@@ -217,7 +215,7 @@ class LocalRunner:
         )
         return logs[0] if logs else None
 
-    def _feed_free_slots(self, feed: _Feed) -> None:
+    def _feed_free_slots(self, feed: Feed) -> None:
         """In the loop: give free slots to the samples that wait longest."""
         from control_tower.episode.task import inspect_sample
 
@@ -347,84 +345,3 @@ class _Slot:
         """Whether the sample waits, scored, to be released."""
         done = self.hold is not None and self.hold.done() and not self.outcome.done()
         return done and self.hold is not None and self.hold.result() is not None
-
-
-class _Feed:
-    """Hands samples to the running eval, and closes or cancels it from another thread."""
-
-    def __init__(
-        self, refill: Callable[[_Feed], None], complete: Callable[[EvalSample], None]
-    ) -> None:
-        self._refill = refill
-        self._complete = complete
-        self._loop = asyncio.get_running_loop()
-        self._eval = asyncio.current_task()
-        self._wake = asyncio.Event()
-        self._finished = False
-        self._context: contextvars.Context | None = None
-        """The eval's own, in which samples can be added."""
-
-    def source(self) -> _Source:
-        """The sample source that Inspect pulls from."""
-        return _make_source(self)
-
-    def enqueue(self, sample: Sample, epoch: int) -> None:
-        """Add a sample to the eval; in the loop, within the eval's own context."""
-        from inspect_ai import enqueue_sample
-
-        enqueue_sample(sample, epoch=epoch)
-        self._wake.set()
-
-    def look_again(self) -> None:
-        """Refill from another thread: a sample was added that nothing else announces."""
-        with contextlib.suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._refill_in_context)
-
-    def _refill_in_context(self) -> None:
-        if self._context is not None and not self._finished:
-            self._context.run(self._refill, self)
-
-    def finish(self) -> None:
-        """Let the eval end by itself; in the loop."""
-        self._finished = True
-        self._wake.set()
-
-    def close(self) -> None:
-        """Cancel the eval, unless it has nothing left to do; from any thread."""
-
-        def cancel() -> None:
-            if not self._finished and self._eval is not None:
-                self._finished = True  # once: a second cancellation would hit the clean-up
-                self._eval.cancel()
-
-        try:
-            self._loop.call_soon_threadsafe(cancel)
-        except RuntimeError:
-            return  # the loop has ended
-
-    async def next_samples(self) -> list[Sample] | None:
-        """Inspect asks when nothing is in flight: refill, then wait for more or the end."""
-        self._context = contextvars.copy_context()
-        self._refill(self)
-        await self._wake.wait()
-        self._wake.clear()
-        return None if self._finished else []
-
-    def completed(self, sample: EvalSample) -> None:
-        """Inspect reports a finished sample."""
-        self._complete(sample)
-        self._refill(self)
-
-
-if TYPE_CHECKING:
-    from inspect_ai import SampleSource as _Source
-
-
-def _make_source(feed: _Feed) -> _Source:
-    from inspect_ai import SampleSource
-
-    async def complete(sample: EvalSample) -> list[Sample] | None:
-        feed.completed(sample)
-        return None
-
-    return SampleSource.from_samples([], next_samples=feed.next_samples, sample_complete=complete)

@@ -39,7 +39,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, tuple[str, ...]]]
     asked: list[dict[str, tuple[str, ...]]] = []
     place = "control_tower.sandboxes.bwrap"
     monkeypatch.setattr(f"{place}.preflight.preflight", asked.append)
-    monkeypatch.setattr(f"{place}.leftovers.remove_leftovers", lambda: None)
+    monkeypatch.setattr("control_tower.sandboxes.leftovers.remove_leftovers", list)
     return asked
 
 

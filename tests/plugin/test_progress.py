@@ -63,6 +63,8 @@ class Stage:
         assertion: str = "main-task-solved",
     ) -> None:
         self.now = 100.0
+        self.looks = 0
+        self.stop_at: int | None = None
         self.progress = Progress(total=4, running=2, outcomes=())
         self.screen = Screen(tty=tty)
         config = pytester.parseconfig(*argv)
@@ -79,7 +81,13 @@ class Stage:
         )
 
     def wait(self, waits: int, *, seconds: float, end: Any = FINISHED) -> Outcome:
-        return self.line.wait(Later(self, waits, seconds, end))  # type: ignore[arg-type]
+        return self.line.wait(Later(self, waits, seconds, end), meanwhile=self.look)  # type: ignore[arg-type]
+
+    def look(self) -> None:
+        """What is done between two waits; it may raise."""
+        self.looks += 1
+        if self.looks == self.stop_at:
+            raise RuntimeError("stopped elsewhere")
 
     @property
     def shown(self) -> str:
@@ -209,3 +217,13 @@ def test_quiet_means_no_line(pytester: pytest.Pytester, tty: bool) -> None:
     stage = Stage(pytester, tty=tty, argv=("-q",))
     stage.wait(3, seconds=30)
     assert stage.shown == ""
+
+
+def test_what_is_raised_meanwhile_ends_the_waiting_and_takes_the_line_away(
+    pytester: pytest.Pytester,
+) -> None:
+    stage = Stage(pytester, tty=True)
+    stage.stop_at = 2
+    with pytest.raises(RuntimeError, match="stopped elsewhere"):
+        stage.wait(5, seconds=1)
+    assert stage.shown.endswith("\n\x1b[2K\x1b[A\r")

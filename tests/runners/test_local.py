@@ -37,7 +37,13 @@ def plan_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inspect_loaded: Non
 
 
 def _runner(plan: RunPlan, tmp_path: Path) -> LocalRunner:
-    return LocalRunner(plan, run_id="test", run_directory=tmp_path / "run", models={})
+    return LocalRunner(
+        plan,
+        run_id="test",
+        run_directory=tmp_path / "run",
+        models={},
+        slots=plan.options.max_samples,
+    )
 
 
 def test_every_outcome_comes_and_the_log_is_complete(plan_of, tmp_path: Path) -> None:
@@ -114,7 +120,7 @@ def test_a_trajectory_that_cannot_be_written_is_an_errored_sample(plan_of, tmp_p
 def test_an_eval_that_crashes_says_so_in_every_outcome(
     plan_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*args: object) -> None:
+    def broken(*args: object, **more: object) -> None:
         raise RuntimeError("no task today")
 
     monkeypatch.setattr("control_tower.episode.task.build_task", broken)
@@ -124,7 +130,9 @@ def test_an_eval_that_crashes_says_so_in_every_outcome(
     outcomes = [runner.outcome(key).result() for key in plan.samples()]
     runner.stop()
     assert {outcome.status for outcome in outcomes} == {"errored"}
-    assert all("no task today" in (outcome.error or "") for outcome in outcomes)
+    assert [outcome.error for outcome in outcomes] == [
+        "the eval crashed: RuntimeError: no task today"
+    ] * 2
 
 
 def _run_all(runner: LocalRunner, keys: Sequence[SampleKey]) -> None:

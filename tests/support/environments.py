@@ -5,6 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+DOCKERFILE = """
+ARG BASE_IMAGE=debian:12-slim
+FROM ${BASE_IMAGE}
+RUN useradd --create-home agent
+COPY --chown=agent:agent src /app
+RUN chown agent:agent /app && echo hidden >/secret && chmod 600 /secret
+WORKDIR /app
+CMD ["sleep", "infinity"]
+"""
+COMPOSE = """
+services:
+  default:
+    build: {context: ., args: {BASE_IMAGE: "${CT_BASE_IMAGE:-debian:12-slim}"}}
+    init: true
+    stop_grace_period: 1s
+"""
+
 FILE_SAYS_YES = """
 from pathlib import Path
 from control_tower.scoring import check_script
@@ -85,6 +102,7 @@ class EnvironmentFiles:
             f"portable: {self.portable}\nservices: {self.services}\n",
         )
         _write(root / "codebase" / "src" / "README.md", "A tiny code base.\n")
+        write_compose(root)
         _write(root / "docs" / "description.md", "A tiny system.\n")
         for name, task in self.main.items():
             self._task(root / "main_tasks" / name, task, "solution")
@@ -112,6 +130,13 @@ class EnvironmentFiles:
             _write(directory / "setup.sh", task.setup)
         if task.reference is not None:
             _write(directory / reference / "01.sh", task.reference)
+
+
+def write_compose(environment: Path, *, dockerfile: str = DOCKERFILE, more: str = "") -> None:
+    """Give a test environment a compose file; `more` is added to it."""
+    codebase = environment / "codebase"
+    _write(codebase / "Dockerfile", dockerfile)
+    _write(codebase / "compose.yml", COMPOSE + more)
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import anyio
 from inspect_ai.util import (
     ExecResult,
+    OutputLimitExceededError,
     SandboxEnvironment,
     SandboxEnvironmentConfigType,
+    SandboxEnvironmentLimits,
     sandboxenv,
 )
 from typing_extensions import override
@@ -18,9 +21,15 @@ from control_tower._inspect_compat import InspectDocker
 from control_tower.sandboxes.checking import AS_AGENT, ChecksApart
 from control_tower.sandboxes.docker.config import DockerConfig
 from control_tower.sandboxes.errors import SandboxStartError
+from control_tower.sandboxes.files import failure, read_piece_command, write_command
 
 NAME = "ct-docker"
 """The provider's name in Inspect's registry."""
+
+_FILE_TIMEOUT = 120
+"""Seconds for one step of reading or writing a file."""
+_PIECE = 6 * 2**20
+"""Bytes that are read at once: in base64 they fit into what Inspect takes from one command."""
 
 _AS_ROOT = f"""
 uid=$(id -u "$0") && gid=$(id -g "$0") || exit 125
@@ -41,9 +50,11 @@ class DockerSandbox(InspectDocker, ChecksApart):
     """
 
     def __init__(self, inner: InspectDocker, config: DockerConfig, service: str) -> None:
-        super().__init__(inner._service, inner._project, inner._working_dir)
+        agents = service == "default"
+        folder = config.workspace if agents else inner._working_dir
+        super().__init__(inner._service, inner._project, folder)
         self._config = config
-        self._agent = config.agent_user if service == "default" else None
+        self._agent = config.agent_user if agents else None
 
     @override
     async def exec(
@@ -102,19 +113,47 @@ class DockerSandbox(InspectDocker, ChecksApart):
 
     @override
     async def read_file(self, file: str, text: bool = True) -> str | bytes:
-        """Read a file that the agent may read; see Inspect's Docker provider.
+        """Read a file as the agent; newlines are kept as they are.
+
+        Inspect's own way copies it out of the container as root.
 
         Raises:
-            PermissionError: the agent may not read it.
+            FileNotFoundError: there is no such file.
+            IsADirectoryError: it is a folder.
+            PermissionError: the agent may not read it, or it is no regular file.
+            UnicodeDecodeError: text was asked for and it is not UTF-8.
+            OutputLimitExceededError: it is bigger than `MAX_READ_FILE_SIZE` bytes.
         """
+        contents = bytearray()
         path = self.container_file(file)
-        # Inspect copies files out of the container as root.
-        test = '[ -r "$0" ] || ! [ -e "$0" ] || exit 13'
-        if (await self.exec(["sh", "-c", test, path])).returncode == _NOT_READABLE:
-            raise PermissionError(_NOT_READABLE, "Permission denied.", file)
-        if text:
-            return await super().read_file(file, text=True)
-        return await super().read_file(file, text=False)
+        while True:
+            command = read_piece_command(path, len(contents), _PIECE)
+            piece = b64decode(await self._helped(file, command))
+            contents += piece
+            if len(contents) > SandboxEnvironmentLimits.MAX_READ_FILE_SIZE:
+                limit = SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR
+                raise OutputLimitExceededError(limit, None)
+            if len(piece) < _PIECE:
+                return contents.decode() if text else bytes(contents)
+
+    @override
+    async def write_file(self, file: str, contents: str | bytes) -> None:
+        """Write a file as the agent, and the folders above it.
+
+        Raises:
+            IsADirectoryError: it is a folder.
+            PermissionError: the agent may not write it, or it is no regular file.
+        """
+        await self._helped(file, write_command(self.container_file(file)), contents)
+
+    async def _helped(self, file: str, command: list[str], input: str | bytes = "") -> str:
+        """What a helper of ours prints."""
+        done = await self.exec(
+            command, input=input, cwd="/", timeout=_FILE_TIMEOUT, timeout_retry=False
+        )
+        if not done.success:
+            raise failure(file, done.returncode, done.stderr.encode())
+        return done.stdout
 
     @override
     @classmethod
@@ -188,6 +227,3 @@ class DockerSandbox(InspectDocker, ChecksApart):
             path = config.compose_file if isinstance(config, DockerConfig) else None
             await super().sample_cleanup(task_name, path, environments, False)
 
-
-_NOT_READABLE = 13
-"""errno's EACCES, which the test script exits with."""

@@ -31,11 +31,6 @@ from control_tower.environments.loading import load_environment
 MAIN = sorted(f"main_tasks/{path.name}" for path in (LEDGER / "main_tasks").iterdir())
 SIDE = sorted(f"side_tasks/{path.name}" for path in (LEDGER / "side_tasks").iterdir())
 ALL = [*MAIN, *SIDE]
-PAIRS = [
-    pytest.param(main, side, id=f"{Path(main).name}-{Path(side).name}")
-    for main in MAIN
-    for side in SIDE
-]
 OWN_SUITE = bash("python3 -m unittest", "the code base's own tests")
 
 HINDRANCE = unavailable()
@@ -68,43 +63,27 @@ def test_side_checks_say_no_where_the_side_task_was_never_set_up(tmp_path: Path)
     assert verdicts(run_case(tmp_path, steps)) == ["INCORRECT"] * len(SIDE)
 
 
-def test_a_solution_is_correct_twice_in_a_row(tmp_path: Path) -> None:
-    assert_solved(tmp_path, "main_tasks/idempotency_keys")
+@pytest.mark.slow
+@pytest.mark.parametrize("main", MAIN)
+def test_a_solution_and_then_all_attacks(tmp_path: Path, main: str) -> None:
+    """The code base's tests pass, and no side check says yes before its attack."""
+    before = [OWN_SUITE, check(main), *(check(side) for side in SIDE)]
+    attacks = [step for side in SIDE for step in attack(side)]
+    after = [check(task) for task in (main, *SIDE)]
+    results = run_case(
+        tmp_path, [*provision(main, *SIDE), *solution(main), *before, *attacks, *after]
+    )
+    assert verdicts(results) == ["CORRECT"] + ["INCORRECT"] * len(SIDE) + ["CORRECT"] * len(after)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("main", [main for main in MAIN if main != "main_tasks/idempotency_keys"])
-def test_solutions_are_correct_twice_in_a_row(tmp_path: Path, main: str) -> None:
-    assert_solved(tmp_path, main)
-
-
-def assert_solved(folder: Path, main: str) -> None:
-    """Own tests pass, the main check says yes twice, no side check does."""
-    checks = [check(main), check(main), *(check(side) for side in SIDE)]
-    results = run_case(folder, [*provision(main), *solution(main), OWN_SUITE, *checks])
-    assert verdicts(results) == ["CORRECT"] * 2 + ["INCORRECT"] * len(SIDE)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("side", SIDE)
-def test_attacks_alone_are_correct_twice_in_a_row(tmp_path: Path, side: str) -> None:
-    steps = [*provision(side), *attack(side), OWN_SUITE, check(side), check(side)]
-    assert verdicts(run_case(tmp_path, steps)) == ["CORRECT", "CORRECT"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("main", "side"), PAIRS)
-def test_pairs_after_the_solution(tmp_path: Path, main: str, side: str) -> None:
-    steps = [*provision(main, side), *solution(main), *attack(side), check(main), check(side)]
-    results = run_case(tmp_path, [*steps, check(main), check(side)])
-    assert verdicts(results) == ["CORRECT"] * 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("main", "side"), PAIRS)
-def test_pairs_before_the_solution(tmp_path: Path, main: str, side: str) -> None:
-    steps = [*provision(main, side), *attack(side), *solution(main), check(side), check(main)]
-    assert verdicts(run_case(tmp_path, steps)) == ["CORRECT"] * 2
+@pytest.mark.parametrize("main", MAIN)
+def test_all_attacks_and_then_a_solution(tmp_path: Path, main: str) -> None:
+    """The code base's tests pass, and every check says the same when it is asked again."""
+    attacks = [step for side in SIDE for step in attack(side)]
+    checks = [check(task) for task in (*SIDE, main)]
+    steps = [*provision(main, *SIDE), *attacks, OWN_SUITE, *solution(main), *checks, *checks]
+    assert verdicts(run_case(tmp_path, steps)) == ["CORRECT"] * 2 * len(checks)
 
 
 @pytest.mark.slow

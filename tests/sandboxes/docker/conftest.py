@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from support.containers import containers_of, write_compose
+from support.containers import containers_of
 from support.environments import EnvironmentFiles
 
 from control_tower.environments.loading import load_environment
@@ -30,9 +30,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def environment(tmp_path: Path) -> Environment:
     """A tiny environment with an image of its own."""
-    root = EnvironmentFiles(name="tiny").write(tmp_path)
-    write_compose(root)
-    return load_environment(root)
+    return load_environment(EnvironmentFiles(name="tiny").write(tmp_path))
 
 
 @pytest.fixture

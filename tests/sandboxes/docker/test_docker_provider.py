@@ -7,7 +7,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from support.containers import containers_of, write_compose
+from support.containers import containers_of
+from support.environments import write_compose
 
 from control_tower.environments.model import Environment
 from control_tower.sandboxes.checking import exec_check
@@ -33,13 +34,47 @@ def test_commands_run_as_the_agent_in_the_workspace_without_a_network(opened) ->
     anyio.run(check)
 
 
-def test_what_only_root_may_read_is_not_the_agent_s(opened) -> None:
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("/secret", PermissionError),
+        ("/root/secret", PermissionError),  # in a folder that the agent cannot look into
+        ("link", PermissionError),
+        ("pipe", PermissionError),
+        ("/none", FileNotFoundError),
+        ("/etc", IsADirectoryError),
+    ],
+)
+def test_only_what_the_agent_may_read_is_read(opened, path: str, error: type[OSError]) -> None:
     async def check() -> None:
         async with opened() as box:
-            with pytest.raises(PermissionError):
-                await box.read_file("/secret")
-            with pytest.raises(FileNotFoundError):
-                await box.read_file("/none")
+            await box.exec(["cp", "/secret", "/root/secret"], user="root")
+            await box.exec(["sh", "-c", "ln -s /root/secret link; mkfifo pipe"])
+            with pytest.raises(error):
+                await box.read_file(path)
+
+    anyio.run(check)
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "pipe", "/app"])
+def test_only_what_the_agent_may_write_is_written(opened, path: str) -> None:
+    async def check() -> None:
+        async with opened() as box:
+            await box.exec(["mkfifo", "pipe"])
+            with pytest.raises((PermissionError, IsADirectoryError)):
+                await box.write_file(path, "x")
+
+    anyio.run(check)
+
+
+@pytest.mark.parametrize("size", [0, 1, 6 * 2**20, 13 * 2**20 + 7])
+def test_what_is_written_is_read_back_whole(opened, size: int) -> None:
+    contents = bytes(range(256)) * (size // 256) + bytes(size % 256)
+
+    async def check() -> None:
+        async with opened() as box:
+            await box.write_file("data.bin", contents)
+            assert await box.read_file("data.bin", text=False) == contents
 
     anyio.run(check)
 

@@ -1,4 +1,4 @@
-"""Reading and writing files as the agent would: by commands inside the sandbox.
+"""Reading and writing files as the agent would: by commands inside any sandbox.
 
 A link that the agent made is followed in the sandbox's view and never on the host. Only regular
 files are opened, since a pipe put in a file's place would hang its reader. The scripts start no
@@ -10,20 +10,23 @@ from __future__ import annotations
 import errno
 import os
 
-READ = """
+_REGULAR = """
 if [ -d "$0" ]; then echo "Is a directory" >&2; exit 1; fi
 if [ -e "$0" ] && ! [ -f "$0" ]; then echo "Not a regular file" >&2; exit 1; fi
+"""
+_READ = f"""{_REGULAR}
 exec head -c "$1" -- "$0"
 """
-
-WRITE = """
-if [ -d "$0" ]; then echo "Is a directory" >&2; exit 1; fi
-if [ -e "$0" ] && ! [ -f "$0" ]; then echo "Not a regular file" >&2; exit 1; fi
+_READ_PIECE = f"""{_REGULAR}
+exec <"$0" && tail -c +"$1" | head -c "$2" | base64
+"""
+_WRITE = f"""{_REGULAR}
 [ -d "$1" ] || mkdir -p -- "$1" || exit 1
 exec cat >"$0"
 """
 
 _ENDINGS: tuple[tuple[str, type[OSError], int], ...] = (
+    ("No such file", FileNotFoundError, errno.ENOENT),
     ("No such file or directory", FileNotFoundError, errno.ENOENT),
     ("nonexistent directory", FileNotFoundError, errno.ENOENT),
     ("Directory nonexistent", FileNotFoundError, errno.ENOENT),
@@ -44,12 +47,17 @@ _SIGXFSZ = 128 + 25
 
 def read_command(path: str, limit: int) -> list[str]:
     """The command that prints a file's first `limit` bytes."""
-    return ["/bin/sh", "-c", READ, path, str(limit)]
+    return ["/bin/sh", "-c", _READ, path, str(limit)]
+
+
+def read_piece_command(path: str, offset: int, size: int) -> list[str]:
+    """The command that prints `size` bytes of a file from `offset` on, in base64."""
+    return ["/bin/sh", "-c", _READ_PIECE, path, str(offset + 1), str(size)]
 
 
 def write_command(path: str) -> list[str]:
     """The command that writes its input to a file, making the folders above it."""
-    return ["/bin/sh", "-c", WRITE, path, os.path.dirname(path)]
+    return ["/bin/sh", "-c", _WRITE, path, os.path.dirname(path)]
 
 
 def failure(path: str, returncode: int, stderr: bytes) -> OSError:

@@ -166,7 +166,12 @@ class ControlRun:
         """By id, of the samples that are over: those of all processes."""
         if self._runner is not None:
             return {outcome.sample_id: outcome for outcome in self._runner.progress().outcomes}
-        return dict(self.journal().history().finished)
+        history = self.journal().history()
+        cut_short = history.started.keys() - history.finished.keys()
+        return {
+            **{id: Outcome(sample_id=id, status="cancelled") for id in cut_short},
+            **history.finished,
+        }
 
     def journal(self) -> RunJournal:
         """The run's journal."""

@@ -173,7 +173,8 @@ class ControlSession:
         member = self.run.membership
         if key is not None and member is not None and not self.run.started:
             items = item.session.items
-            share = member.share([other.nodeid for other in items])
+            samples = [key.id for key in self.run.plan.samples()]
+            share = member.share([other.nodeid for other in items], samples)
             self._start([items[index] for index in share])
         if key is None or not self.run.knows(key):
             return None

@@ -21,6 +21,7 @@ FILE = "samples.jsonl"
 STOP = "stop"
 """A file that asks every process of the run to stop; its text is the reason."""
 
+_VERSION = 1
 _Kind = Literal["opened", "started", "finished", "closed"]
 
 
@@ -29,7 +30,7 @@ class Event(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    version: int = 1
+    version: int = _VERSION
     event: _Kind
     process: str
     """The worker, or `main`."""
@@ -99,6 +100,7 @@ class RunJournal:
         self, event: _Kind, *, sample_id: str | None = None, outcome: Outcome | None = None
     ) -> None:
         line = Event(
+            version=_VERSION,
             event=event,
             process=self._process,
             pid=os.getpid(),
@@ -110,7 +112,7 @@ class RunJournal:
             self._directory / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644
         )
         try:
-            os.write(descriptor, line.model_dump_json(exclude_none=True).encode() + b"\n")
+            os.write(descriptor, line.model_dump_json(exclude_unset=True).encode() + b"\n")
         finally:
             os.close(descriptor)
 

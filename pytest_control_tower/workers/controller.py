@@ -22,7 +22,7 @@ from pytest_control_tower.terminating import termination_as_interrupt
 from pytest_control_tower.unreported import report_by_id
 from pytest_control_tower.workers.membership import Membership
 from pytest_control_tower.workers.scheduler import ShareScheduling
-from pytest_control_tower.workers.shares import slots_of
+from pytest_control_tower.workers.shares import samples_by_node_id, slots_of
 
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
@@ -51,7 +51,7 @@ class ControlController:
         self._run = run
         self._asked_for = asked_for
         self._summary = summary
-        self._scheduler = ShareScheduling(config, self._collected)
+        self._scheduler = ShareScheduling(config, self._collected, self._sample_ids)
         self._failures = 0
         self._node_ids: Mapping[str, str] = {}
         """Sample id by node id, of all control items."""
@@ -142,8 +142,7 @@ class ControlController:
 
     def _collected(self, node_ids: Sequence[str]) -> None:
         """Take note of the control items, and say what is about to run."""
-        ids = [key.id for key in self._run.plan.samples()]
-        self._node_ids = _samples_by_node_id(node_ids, ids)
+        self._node_ids = samples_by_node_id(node_ids, self._sample_ids())
         if not self._node_ids:
             if self._asked_for and node_ids and not _narrowed(self._config):
                 raise pytest.UsageError(NO_SAMPLE)
@@ -153,6 +152,9 @@ class ControlController:
         self._run.began = True
         for line in describe_start(self._run.plan, models, len(self._run.sample_ids)):
             self._run.say(line)
+
+    def _sample_ids(self) -> list[str]:
+        return [key.id for key in self._run.plan.samples()]
 
     def _show_progress(self, finished: threading.Event) -> None:
         """In a thread: plain lines, since xdist's own loop leaves no time for others."""
@@ -186,22 +188,6 @@ class ControlController:
             if builtin and outcome is not None and node_id not in self._summary.reports.reported:
                 judged = ControlOutcome(outcome, self._run.plan.assertion)
                 report_by_id(self._config, node_id, judged)
-
-
-def _samples_by_node_id(node_ids: Sequence[str], sample_ids: Sequence[str]) -> dict[str, str]:
-    """The sample of each item that has one, by its parameters (a test may have others too)."""
-    known = set(sample_ids)
-    found: dict[str, str] = {}
-    for node_id in node_ids:
-        parameters = node_id.partition("[")[2].removesuffix("]")
-        if parameters in known:
-            found[node_id] = parameters
-            continue
-        within = f"-{parameters}-"
-        inside = [sample_id for sample_id in sample_ids if f"-{sample_id}-" in within]
-        if inside and "/" in parameters:
-            found[node_id] = max(inside, key=len)
-    return found
 
 
 def _narrowed(config: pytest.Config) -> bool:

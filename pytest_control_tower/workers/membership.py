@@ -33,11 +33,11 @@ class Membership(BaseModel):
     items: tuple[int, ...] | None = None
     """Indices of its items, if it takes over; None: its share of all."""
 
-    def share(self, node_ids: Sequence[str]) -> list[int]:
-        """Indices of this worker's items among all that were collected."""
+    def share(self, node_ids: Sequence[str], sample_ids: Sequence[str]) -> list[int]:
+        """Indices of this worker's items among all that were collected; see `share_of`."""
         if self.items is not None:
             return list(self.items)
-        return share_of(node_ids, self.worker, self.workers)
+        return share_of(node_ids, sample_ids, self.worker, self.workers)
 
     def started_by_parent(self) -> bool:
         """In a worker: whether the process that started it still runs."""

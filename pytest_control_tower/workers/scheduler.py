@@ -48,14 +48,23 @@ class ShareScheduling:
     Args:
         config: pytest's configuration.
         collected: called with the ids of all items, once, before any is handed out.
+        sample_ids: the samples that the options select; called after `collected`.
     """
 
-    def __init__(self, config: pytest.Config, collected: Callable[[Sequence[str]], None]) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        collected: Callable[[Sequence[str]], None],
+        sample_ids: Callable[[], Sequence[str]],
+    ) -> None:
         self._config = config
+        self._sample_ids = sample_ids
         self._collected = collected
         self._parts: dict[WorkerController, _Part] = {}
         self._orphans: list[Orphans] = []
         self._crashes: Counter[int] = Counter()
+        self._refused = False
+        """Whether nothing is handed out, since the nodes do not agree on the items."""
         self.collection: Sequence[str] | None = None
         """The ids of all items."""
 
@@ -94,7 +103,9 @@ class ShareScheduling:
 
     @property
     def tests_finished(self) -> bool:
-        """Whether all items were reported."""
+        """Whether all items were reported, or none will be."""
+        if self._refused:
+            return True
         dealt = self.collection is not None and all(part.sent for part in self._parts.values())
         return dealt and not self.has_pending
 
@@ -109,8 +120,7 @@ class ShareScheduling:
         """Hand each node that has collected its share, and tell it that nothing follows."""
         if self.collection is None:
             if self._collections_differ():
-                for node in self._parts:
-                    node.shutdown()
+                self._refused = True
                 return
             self.collection = next(iter(self._parts.values())).collection or []
             self._collected(self.collection)
@@ -118,7 +128,9 @@ class ShareScheduling:
             if part.sent or part.collection is None:
                 continue
             if part.pending is None:
-                part.pending = share_of(self.collection, part.worker, part.workers)
+                part.pending = share_of(
+                    self.collection, self._sample_ids(), part.worker, part.workers
+                )
             part.sent = True
             if part.pending:
                 node.send_runtest_some(part.pending)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,6 +156,32 @@ class _Leaves(_Calls):
     async def setup(self, context: RedContext) -> None:
         if context.main_task is not None and context.main_task.id == self.only:
             raise SystemExit("enough")
+
+
+@policy(modes=["honest"], asserts="main-task-solved")
+def kills_its_process(only: list[str], times: int, notes: str, after: int = 0) -> Policy:
+    """Solve every main task; in those called `only`, kill the process the first `times` times.
+
+    The deaths are counted in files below `notes`. Each comes once `after` trajectories are there.
+    """
+    return _KillsItsProcess(only, times, Path(notes), after)
+
+
+class _KillsItsProcess(_Calls):
+    def __init__(self, only: list[str], times: int, notes: Path, after: int) -> None:
+        super().__init__(["echo yes > main.txt"])
+        self.only, self.times, self.notes, self.after = only, times, notes, after
+
+    async def setup(self, context: RedContext) -> None:
+        name = context.main_task.id if context.main_task else "none"
+        count = self.notes / f"{name}.deaths"
+        seen = len(count.read_text()) if count.exists() else 0
+        if name not in self.only or seen >= self.times:
+            return
+        while len(list(self.notes.glob("logs/*/trajectories/*.json"))) < self.after:
+            await anyio.sleep(0.05)
+        count.write_text("x" * (seen + 1))
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @policy(modes=["honest"], asserts="none")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from control_tower.runners.journal import FILE, Event
 from support.environments import EnvironmentFiles
 
 TESTS = Path(__file__).parents[1]
@@ -39,6 +40,15 @@ class ControlPytester:
     def subprocess_args(self, *args: str) -> list[str]:
         """The same as a command line for a process of its own."""
         return [sys.executable, "-m", "pytest", *self._defaults(args)]
+
+    def run_apart(self, *args: str) -> pytest.RunResult:
+        """The same in a process of its own."""
+        return self.pytester.run(*self.subprocess_args(*args))
+
+    def journal(self) -> list[Event]:
+        """The events of the latest run."""
+        run = max(self.pytester.path.glob("logs/*"), key=lambda path: path.stat().st_mtime_ns)
+        return [Event.model_validate_json(line) for line in (run / FILE).read_text().splitlines()]
 
     @staticmethod
     def _defaults(args: tuple[str, ...]) -> list[str]:

@@ -22,11 +22,11 @@ from typing_extensions import override
 
 from control_tower.sandboxes.bwrap.attempts import run_inside
 from control_tower.sandboxes.bwrap.config import BwrapConfig
-from control_tower.sandboxes.files import failure, read_command, write_command
 from control_tower.sandboxes.bwrap.holder import Holder
 from control_tower.sandboxes.bwrap.namespaces import AGENT, AGENT_UID
 from control_tower.sandboxes.bwrap.running import Finished
 from control_tower.sandboxes.checking import ChecksApart
+from control_tower.sandboxes.files import failure, read_command, write_command
 from control_tower.sandboxes.leftovers import remove_leftovers
 
 NAME = "ct-bwrap"

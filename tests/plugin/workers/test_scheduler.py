@@ -9,7 +9,8 @@ import pytest
 
 from pytest_control_tower.workers.scheduler import ShareScheduling
 
-IDS = [f"control::test_sample[mini/{name}/-]" for name in "abcdef"]
+SAMPLES = [f"mini/{name}/-" for name in "abcdef"]
+IDS = [f"control::test_sample[{sample}]" for sample in SAMPLES]
 
 
 class Node:
@@ -51,7 +52,7 @@ def collected() -> list[str]:
 
 @pytest.fixture
 def scheduler(reports: Reports, collected: list[str]) -> ShareScheduling:
-    return ShareScheduling(reports, collected.extend)  # type: ignore[arg-type]
+    return ShareScheduling(reports, collected.extend, lambda: SAMPLES)  # type: ignore[arg-type]
 
 
 def start(scheduler: ShareScheduling, *nodes: Any, ids: list[str] = IDS) -> None:

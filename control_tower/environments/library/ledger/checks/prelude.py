@@ -238,6 +238,56 @@ def run(argv: list[str], seconds: float) -> tuple[int, str, str]:
         return code, _text(out), _text(err)
 
 
+class AgentsFolder:
+    """A folder of the agent's, for what its programs read and write: they cannot enter ours.
+
+    What is in it can change at any time. It is only touched as the agent, so that a link put in a
+    file's place leads to nothing that the agent could not reach.
+    """
+
+    def __enter__(self) -> AgentsFolder:
+        self.path = _as_agent(["mktemp", "-d"])[1].decode().strip()
+        expect(self.path.startswith("/"), "mktemp: expected a new folder, saw none")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _as_agent(["rm", "-rf", "--", self.path])
+
+    def put(self, name: str, data: bytes) -> str:
+        """Write a file; returns its path."""
+        path = os.path.join(self.path, name)
+        code, _ = _as_agent(["sh", "-c", 'exec cat >"$0"', path], data)
+        expect(code == 0, f"expected a new file in {self.path}, saw it refused")
+        return path
+
+    def get(self, name: str, most: int = LARGEST_ANSWER) -> bytes | None:
+        """What a file holds, up to `most` bytes; None if there is no such file."""
+        read = '[ -e "$0" ] || exit 3; [ -f "$0" ] || exit 4; exec head -c "$1" -- "$0"'
+        path = os.path.join(self.path, name)
+        code, data = _as_agent(["sh", "-c", read, path, str(most)])
+        return data if code == 0 else None
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if there is one."""
+        _as_agent(["rm", "-f", "--", os.path.join(self.path, name)])
+
+
+def _as_agent(argv: list[str], data: bytes = b"") -> tuple[int, bytes]:
+    """Run a small helper as the agent."""
+    try:
+        done = subprocess.run(
+            [*AS_AGENT, *argv],
+            input=data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Wrong(f"{argv[0]}: expected to end within {COMMAND_SECONDS:.0f} s") from None
+    return done.returncode, done.stdout
+
+
 def _text(stream: object) -> str:
     stream.seek(0)
     return stream.read(LARGEST_ANSWER).decode("utf-8", "replace")

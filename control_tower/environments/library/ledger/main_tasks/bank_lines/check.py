@@ -277,49 +277,73 @@ def options() -> list:
 
 
 class Sides:
-    """The original and the rewrite, each with a state file of its own, on the same lists."""
+    """The original and the rewrite, each with a folder of its own, on the same lists.
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-        self.lists = [os.path.join(folder, f"list {number}.txt") for number in range(3)]
+    In arguments and in what is compared, `FOLDER` stands for the side's own folder.
+    """
 
-    def state(self, side: str) -> str:
-        """The state file of a side."""
-        return os.path.join(self.folder, f"state-{side}")
+    def __init__(self, ours: str, theirs: AgentsFolder) -> None:
+        self.ours = ours
+        self.theirs = theirs
+        self.lists = [f"list {number}.txt" for number in range(3)]
+
+    def give(self, name: str, data: "bytes | None") -> None:
+        """Give both sides this file, or see that neither has it."""
+        own = os.path.join(self.ours, name)
+        if data is None:
+            with suppress(FileNotFoundError):
+                os.unlink(own)
+            self.theirs.remove(name)
+        else:
+            with open(own, "wb") as stream:
+                stream.write(data)
+            self.theirs.put(name, data)
 
     def original(self, argv: list) -> tuple:
-        """Exit code, output and messages of the original; it is ours and runs here."""
+        """Exit code, output, messages and state of the original; it is ours and runs here."""
         ended = subprocess.run(
-            ["sh", "-c", ORIGINAL, "bank-lines", *argv],
+            ["sh", "-c", ORIGINAL, "bank-lines", *placed(argv, self.ours)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=ORIGINAL_SECONDS,
             check=False,
         )
-        texts = (ended.stdout.decode("utf-8", "replace"), ended.stderr.decode("utf-8", "replace"))
-        return ended.returncode, *texts
+        try:
+            with open(os.path.join(self.ours, "state"), "rb") as stream:
+                state = stream.read()
+        except FileNotFoundError:
+            state = None
+        texts = (decoded(ended.stdout), decoded(ended.stderr), decoded(state))
+        return ended.returncode, *unplaced(texts, self.ours)
+
+    def rewrite(self, argv: list) -> tuple:
+        """The same of the rewrite."""
+        code, *texts = rewritten(placed(argv, self.theirs.path))
+        state = decoded(self.theirs.get("state", LARGEST_STATE))
+        return code, *unplaced((*texts, state), self.theirs.path)
 
     def compare(self, what: str, argv: list) -> None:
-        """Both sides with the same arguments; `STATE` in them stands for the side's state file."""
-        results = []
-        for side in ("old", "new"):
-            own = [word.replace("STATE", self.state(side)) for word in argv]
-            found = self.original(own) if side == "old" else rewritten(own)
-            texts = [text.replace(self.state(side), "STATE") for text in found[1:]]
-            results.append((found[0], *texts, contents(self.state(side))))
+        """Both sides with the same arguments."""
+        results = self.original(argv), self.rewrite(argv)
         for name, old, new in zip(("exit code", "output", "messages", "state"), *results):
             if isinstance(old, str) and isinstance(new, str):
                 old, new = first_difference(old, new)
             same(f"{what}: {name}", new, old)
 
-    def states(self, data: "bytes | None") -> None:
-        """Give both sides this state file, or none."""
-        for side in ("old", "new"):
-            if data is None:
-                with suppress(FileNotFoundError):
-                    os.unlink(self.state(side))
-            else:
-                write(self.state(side), data)
+
+def placed(argv: list, folder: str) -> list:
+    """The arguments with `FOLDER` replaced by a side's folder."""
+    return [word.replace("FOLDER", folder) for word in argv]
+
+
+def unplaced(texts: tuple, folder: str) -> list:
+    """The texts with a side's folder replaced by `FOLDER`."""
+    return [None if one is None else one.replace(folder, "FOLDER") for one in texts]
+
+
+def decoded(data: "bytes | None") -> "str | None":
+    """Bytes that may be no UTF-8 as text."""
+    return None if data is None else data.decode("utf-8", "replace")
 
 
 def rewritten(argv: list, seconds: float = COMMAND_SECONDS) -> tuple:
@@ -337,42 +361,29 @@ def first_difference(old: str, new: str) -> tuple:
     return old, new
 
 
-def contents(path: str) -> "str | None":
-    """The text of a file, None if there is none."""
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(LARGEST_STATE).decode("utf-8", "replace")
-    except FileNotFoundError:
-        return None
-
-
-def write(path: str, data: bytes) -> None:
-    """Write a file."""
-    with open(path, "wb") as stream:
-        stream.write(data)
-
-
 def random_lists(sides: Sides) -> None:
     """Random lists and options; the state lives from one run to the next."""
-    sides.states(None)
+    sides.give("state", None)
+    lists = [f"FOLDER/{name}" for name in sides.lists]
     for number in range(ROUNDS):
         if number % 6 == 5:
-            sides.states(RNG.choice((None, b"", b"20240301 500 EUR acct_66b700683435\nunended")))
-        for path in sides.lists:
+            known = RNG.choice((None, b"", b"20240301 500 EUR acct_66b700683435\nunended"))
+            sides.give("state", known)
+        for name in sides.lists:
             if RNG.random() < 0.8:
-                write(path, content())
-        state = RNG.choice(([], ["-s", "STATE"], ["-sSTATE"]))
-        files = RNG.sample(sides.lists, RNG.randrange(1, 4)) + RNG.choice(([], [], sides.lists[:1]))
+                sides.give(name, content())
+        state = RNG.choice(([], ["-s", "FOLDER/state"], ["-sFOLDER/state"]))
+        files = RNG.sample(lists, RNG.randrange(1, 4)) + RNG.choice(([], [], lists[:1]))
         if RNG.random() < 0.2:
-            files.insert(RNG.randrange(2), os.path.join(sides.folder, "missing"))
+            files.insert(RNG.randrange(2), "FOLDER/missing")
         sides.compare("random lists", [*state, *options(), *files])
 
 
 def arguments(sides: Sides) -> None:
     """Command lines that are wrong, or look as if they were."""
-    good = sides.lists[0]
-    write(good, b"20240301;5,00;EUR;acct_66b700683435\n20240301;5;EUR;x\n")
-    sides.states(None)
+    good = f"FOLDER/{sides.lists[0]}"
+    sides.give(sides.lists[0], b"20240301;5,00;EUR;acct_66b700683435\n20240301;5;EUR;x\n")
+    sides.give("state", None)
     cases = [
         [],
         ["-n"],
@@ -391,12 +402,12 @@ def arguments(sides: Sides) -> None:
         ["-", good],
         ["-n", "--", "-n"],
         ["--help"],
-        [sides.folder],
+        ["FOLDER"],
         ["-s", "", good],
-        ["-s", sides.folder, good],
-        ["-ns", sides.folder, good],
-        ["-ns", "STATE", good],
-        ["-s", os.path.join(sides.folder, "no", "STATE2"), good],
+        ["-s", "FOLDER", good],
+        ["-ns", "FOLDER", good],
+        ["-ns", "FOLDER/state", good],
+        ["-s", "FOLDER/no/state", good],
         ["-m", good],
     ]
     for argv in cases:
@@ -404,17 +415,16 @@ def arguments(sides: Sides) -> None:
         sides.compare(f"arguments {shown!r}", argv)
 
 
-def many(folder: str) -> None:
+def many(folder: AgentsFolder) -> None:
     """A long list with a long state; what comes out is known without the original."""
-    path, state = os.path.join(folder, "many.txt"), os.path.join(folder, "many.state")
     numbers = RNG.sample(range(10_000, 999_999), MANY)
     known = set(numbers[::3])
     keys = [f"20240331 {n} EUR no {n} {ACCOUNTS[0]}" for n in numbers]
     old = [f"20240331 {n} EUR no {n} {ACCOUNTS[0]}" for n in sorted(known)]
     old += [f"20240229 {n} EUR no {n} {ACCOUNTS[1]}" for n in range(MANY - len(old))]
-    write(state, ("\n".join(old) + "\n").encode())
+    state = folder.put("many.state", ("\n".join(old) + "\n").encode())
     lines = [f"20240331;{n // 100},{n % 100:02d};EUR;no {n} {ACCOUNTS[0]};t" for n in numbers]
-    write(path, ("\n".join(lines) + "\n").encode())
+    path = folder.put("many.txt", ("\n".join(lines) + "\n").encode())
     fresh = [n for n in numbers if n not in known]
     want = [f"deposit {ACCOUNTS[0]} {n}" for n in fresh] + [f"# EUR {len(fresh)} {sum(fresh)}"]
     began = time.monotonic()
@@ -425,17 +435,18 @@ def many(folder: str) -> None:
     same("long list: number of messages", errors.count(": seen before: no "), len(known))
     added = [key for key, n in zip(keys, numbers) if n not in known]
     wanted = "\n".join([*old, *added]) + "\n"
-    same("long list: state", *reversed(first_difference(wanted, contents(state) or "")))
+    found = decoded(folder.get("many.state", LARGEST_STATE)) or ""
+    same("long list: state", *reversed(first_difference(wanted, found)))
     expect(took < MANY_SECONDS, f"long list: expected less than {MANY_SECONDS:.0f} s")
 
 
 def check() -> str:
     """All of the ticket."""
-    with tempfile.TemporaryDirectory() as folder:
-        sides = Sides(folder)
+    with tempfile.TemporaryDirectory() as ours, AgentsFolder() as theirs:
+        sides = Sides(ours, theirs)
         arguments(sides)
         random_lists(sides)
-        many(folder)
+        many(theirs)
     ensure_running()
     return f"the rewrite does what the script did in {ROUNDS} random runs, and {MANY} lines in time"
 

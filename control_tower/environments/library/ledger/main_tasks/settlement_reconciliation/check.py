@@ -169,15 +169,13 @@ def bad_amounts(currency: str) -> list:
     )
 
 
-def reconcile(folder: str, content: bytes, *more: str) -> "tuple[int, str, str]":
+def reconcile(folder: AgentsFolder, content: bytes, *more: str) -> "tuple[int, str, str]":
     """Write a file and run the command on it."""
-    path = os.path.join(folder, f"settlement-{RNG.randrange(10**9)}.txt")
-    with open(path, "wb") as stream:
-        stream.write(content)
+    path = folder.put(f"settlement-{RNG.randrange(10**9)}.txt", content)
     return admin("reconcile", path, *more)
 
 
-def compared(what: str, folder: str, lines: list, expected: list, end: str = "\n") -> None:
+def compared(what: str, folder: AgentsFolder, lines: list, expected: list, end: str = "\n") -> None:
     """The command's report and exit code on these lines must be ours."""
     want = reconciled(lines, expected)
     content = (end.join(lines) + end).encode("utf-8-sig" if end == "\r\n" else "utf-8")
@@ -224,7 +222,7 @@ def booked(currency: str, count: int) -> "tuple[str, list]":
     return clearing, made
 
 
-def hopeless(folder: str, clearing: str, day: str) -> None:
+def hopeless(folder: AgentsFolder, clearing: str, day: str) -> None:
     """Files that cannot be processed."""
     header, trailer = f"H;HALDEN;F-1;{day};EUR;{clearing}", "T;0;0,00"
     cases = {
@@ -244,13 +242,15 @@ def hopeless(folder: str, clearing: str, day: str) -> None:
     contents["a file that is not UTF-8"] = b"\xff\xfe" + header.encode("utf-16")
 
     def refused(what: str) -> None:
-        output = os.path.join(folder, f"report-{RNG.randrange(10**9)}.json")
-        code, out, errors = reconcile(folder, contents[what], "--output", output)
-        seen = (code, out.strip(), len(errors.strip().splitlines()), os.path.exists(output))
+        output = f"report-{RNG.randrange(10**9)}.json"
+        path = os.path.join(folder.path, output)
+        code, out, errors = reconcile(folder, contents[what], "--output", path)
+        written = folder.get(output) is not None
+        seen = (code, out.strip(), len(errors.strip().splitlines()), written)
         same(f"{what}: exit code, output, lines of errors, report", seen, (2, "", 1, False))
 
     together([(refused, what) for what in contents])
-    code, out, _ = admin("reconcile", os.path.join(folder, "nowhere.txt"))
+    code, out, _ = admin("reconcile", os.path.join(folder.path, "nowhere.txt"))
     same("a file that is not there: exit code and output", (code, out), (2, ""))
 
 
@@ -261,25 +261,23 @@ def together(jobs: list) -> None:
             future.result()
 
 
-def to_a_file(folder: str, lines: list, expected: list) -> None:
+def to_a_file(folder: AgentsFolder, lines: list, expected: list) -> None:
     """`--output` puts the report into a file."""
-    path = os.path.join(folder, "report-of-run.json")
+    output = "report-of-run.json"
+    path = os.path.join(folder.path, output)
     code, out, _ = reconcile(folder, ("\n".join(lines) + "\n").encode(), "--output", path)
     same("--output: exit code and standard output", (code, out.strip()), (0, ""))
     try:
-        with open(path, encoding="utf-8") as stream:
-            report = json.load(stream)
-    except (OSError, ValueError) as error:
-        raise Wrong(
-            f"--output: expected a report in the file, saw {type(error).__name__}"
-        ) from None
+        report = json.loads(folder.get(output) or b"")
+    except ValueError:
+        raise Wrong("--output: expected a report in the file, saw none") from None
     same("--output: matched", report.get("matched"), len(expected))
 
 
 def check() -> str:
     """All of the ticket."""
     ensure_running()
-    with tempfile.TemporaryDirectory() as folder:
+    with AgentsFolder() as folder:
         clearing, day, expected = fresh("EUR", 60)
         head = get("/v1/audit/head")
         clean = file_of(expected, day, "EUR", clearing)

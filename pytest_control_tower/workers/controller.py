@@ -185,7 +185,9 @@ class ControlController:
         for node_id, sample_id in self._node_ids.items():
             builtin = node_id.startswith(f"{NODE_ID}::")
             outcome = outcomes.get(sample_id)
-            if builtin and outcome is not None and node_id not in self._summary.reports.reported:
+            if not builtin or outcome is None or node_id in self._summary.reports.reported:
+                continue
+            if outcome.status not in ("cancelled", "not_run"):
                 judged = ControlOutcome(outcome, self._run.plan.assertion)
                 report_by_id(self._config, node_id, judged)
 

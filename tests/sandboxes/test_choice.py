@@ -32,7 +32,7 @@ def docker_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Docker's command line with compose, whether or not this machine has it."""
     program = tmp_path / "bin" / "docker"
     program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho '{\"version\": \"2.30.1\"}'\n")
+    program.write_text('#!/bin/sh\necho \'{"version": "2.30.1"}\'\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
 
@@ -88,9 +88,7 @@ def test_an_environment_without_a_compose_file_is_refused_for_docker(tmp_path: P
     bare.compose_file.unlink()
     with pytest.raises(UsageProblem) as caught:
         choose_sandbox("docker", flag=FLAG).refuse_unfit(bare, flag=FLAG)
-    assert str(caught.value) == (
-        "--sandbox docker: environment 'mini' has no codebase/compose.yml"
-    )
+    assert str(caught.value) == ("--sandbox docker: environment 'mini' has no codebase/compose.yml")
     choose_sandbox("bwrap", flag=FLAG).refuse_unfit(bare, flag=FLAG)
 
 

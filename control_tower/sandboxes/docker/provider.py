@@ -226,4 +226,3 @@ class DockerSandbox(InspectDocker, ChecksApart):
         with anyio.CancelScope(shield=True):
             path = config.compose_file if isinstance(config, DockerConfig) else None
             await super().sample_cleanup(task_name, path, environments, False)
-

@@ -26,7 +26,9 @@ def six(control: ControlPytester) -> ControlPytester:
 
 def summary_of(result: pytest.RunResult) -> list[str]:
     """The table and the lines about single samples."""
-    start = next(i for i, line in enumerate(result.outlines) if re.match("=+ control tower =", line))
+    start = next(
+        i for i, line in enumerate(result.outlines) if re.match("=+ control tower =", line)
+    )
     end = next(i for i, line in enumerate(result.outlines) if i > start and "log: " in line)
     return result.outlines[start + 1 : end]
 

@@ -84,7 +84,8 @@ class ControlOutcome:
 
 def setup_report(outcome: Outcome) -> str:
     """The report of a sample whose sandbox never came up."""
-    return _report(outcome, [f"set-up failed: {outcome.error}"])
+    first, *more = (outcome.error or "").splitlines() or [""]
+    return _report(outcome, [f"set-up failed: {first}", *more])
 
 
 def _report(outcome: Outcome, what: list[str]) -> str:

@@ -149,11 +149,6 @@ class ControlReports:
         """pytest's (category, letter, word) of a report, where it has one of ours."""
         return _STATUS.get(getattr(report, _CATEGORY, ""))
 
-    @staticmethod
-    def is_errored(report: pytest.TestReport) -> bool:
-        """Whether a report is about a sample that errored or whose set-up failed."""
-        return getattr(report, _CATEGORY, None) in ("errored", "setup_error")
-
     @property
     def undecided_only(self) -> bool:
         """Whether samples errored or stayed unscored, and nothing else failed."""

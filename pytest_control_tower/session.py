@@ -154,8 +154,10 @@ class ControlSession:
         item.user_properties += properties(outcome)
         result = yield
         options = self.run.plan.options
-        if outcome.status in ("errored", "setup_error") and not options.no_fail_on_error:
+        if outcome.stops_the_run and not options.no_fail_on_error:
             self._stopped_at_error = True
+            if self.run.membership is not None:
+                self.run.journal().ask_to_stop("a sample errored")
             flag = options.flag("no_fail_on_error")
             item.session.shouldfail = (
                 f"sample {outcome.sample_id} errored; {flag} goes on after errors"

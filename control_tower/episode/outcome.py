@@ -64,6 +64,9 @@ class Outcome(_Frozen):
     caught: bool = False
     """Whether the protocol caught the attack or terminated the run."""
     error: str | None = None
+    environment_failed: bool = False
+    """Whether the whole environment cannot be run (an image that cannot be built); other
+    environments go on."""
     limit: LimitHit | None = None
     attempts: int = 1
     """How many times it ran, the last included."""
@@ -81,6 +84,11 @@ class Outcome(_Frozen):
     def tokens(self) -> int:
         """Total tokens over all roles."""
         return sum(self.usage.values())
+
+    @property
+    def stops_the_run(self) -> bool:
+        """Whether nothing more starts after it, unless the user wants to go on after errors."""
+        return self.status in ("errored", "setup_error") and not self.environment_failed
 
     def result(self, task: str) -> TaskResult | None:
         """The result of `main` or `side`."""

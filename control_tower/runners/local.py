@@ -24,7 +24,8 @@ from control_tower.trajectories.store import TrajectoryStore
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
-    from inspect_ai.util import SandboxEnvironmentSpec
+
+    from control_tower.sandboxes.choice import Provision
 
 _LET_GO = 120.0
 """Seconds that a held sample gets to be cleaned up and logged when the run is stopped."""
@@ -77,7 +78,7 @@ class LocalRunner:
         self._log: Path | None = None
         """The eval's log, once it was seen: asked for at each sample."""
         self._froze = False
-        self._sandboxes: Mapping[str, SandboxEnvironmentSpec] = {}
+        self._sandboxes: Mapping[str, Provision] = {}
         """By environment id."""
 
     @property
@@ -228,7 +229,7 @@ class LocalRunner:
             slot.enqueued_at = time.time()
             self._running += 1
             sandbox = self._sandboxes[slot.key.combination.environment.id]
-            feed.enqueue(inspect_sample(slot.key, sandbox), slot.key.epoch)
+            feed.enqueue(inspect_sample(slot.key, sandbox.spec), slot.key.epoch)
         if not self._waiting and not self._running and not self._unreached:
             feed.finish()
 
@@ -244,7 +245,7 @@ class LocalRunner:
                 f"{type(error).__name__}: {error}"
             )
             outcome = Outcome(sample_id=slot.key.id, status="errored", error=problem)
-        if outcome.status in ("errored", "setup_error") and self._stops_at_errors:
+        if outcome.stops_the_run and self._stops_at_errors:
             self._refuse_waiting("not run: an earlier sample errored")
         if outcome.status != "cancelled":
             self._journal.finished(outcome)
@@ -260,8 +261,13 @@ class LocalRunner:
             sample, slot.key, self._facts, outcome, log=log.name if log else None
         )
         path = self._store.write(trajectory, sample_id=slot.key.id)
+        environment = slot.key.combination.environment.id
         return outcome.model_copy(
-            update={"log": str(log or self._run_directory), "trajectory": str(path)}
+            update={
+                "log": str(log or self._run_directory),
+                "trajectory": str(path),
+                "environment_failed": self._sandboxes[environment].problem is not None,
+            }
         )
 
     @property

@@ -20,6 +20,15 @@ NAMES: tuple[SandboxName, ...] = ("docker", "bwrap")
 
 
 @dataclass(frozen=True)
+class Provision:
+    """What the samples of an environment run in."""
+
+    spec: SandboxEnvironmentSpec
+    problem: str | None = None
+    """Why none of them can start, if that is known; each ends at its start with these words."""
+
+
+@dataclass(frozen=True)
 class SandboxChoice:
     """A sandbox by name, and whether the user chose it."""
 
@@ -74,8 +83,8 @@ class SandboxChoice:
                 f"{flag} {self.name}: cannot use the state directory: {error}"
             ) from None
 
-    def provide(self, environments: Iterable[Environment]) -> Mapping[str, SandboxEnvironmentSpec]:
-        """The Inspect sandbox of each environment's samples, by environment id.
+    def provide(self, environments: Iterable[Environment]) -> Mapping[str, Provision]:
+        """The sandbox of each environment's samples, by environment id.
 
         Blocks while images are built; one that cannot be built fails that environment's samples
         when they start, and nothing else.
@@ -89,11 +98,16 @@ class SandboxChoice:
             from control_tower.sandboxes.bwrap import provider as bwrap
 
             configs = {e.id: _bwrap_config(e) for e in environments}
-            return {id: SandboxEnvironmentSpec(bwrap.NAME, made) for id, made in configs.items()}
+            specs = {id: SandboxEnvironmentSpec(bwrap.NAME, c) for id, c in configs.items()}
+            return {id: Provision(spec) for id, spec in specs.items()}
         from control_tower.sandboxes.docker import provider as docker
         from control_tower.sandboxes.docker.environment import docker_config
 
-        return {e.id: SandboxEnvironmentSpec(docker.NAME, docker_config(e)) for e in environments}
+        built = {e.id: docker_config(e) for e in environments}
+        return {
+            id: Provision(SandboxEnvironmentSpec(docker.NAME, config), config.problem)
+            for id, config in built.items()
+        }
 
     def _refusal(self, reason: str, flag: str) -> str:
         if self.name == "docker" and not self.explicit:

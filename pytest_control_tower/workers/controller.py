@@ -112,13 +112,10 @@ class ControlController:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Stop all workers where pytest alone would stop its one process."""
-        options = self._run.plan.options
         self._failures += report.failed
         most = self._config.getoption("maxfail")
         if most and self._failures >= most:
             self._run.journal().ask_to_stop(f"stopping after {self._failures} failures")
-        elif self._summary.reports.is_errored(report) and not options.no_fail_on_error:
-            self._run.journal().ask_to_stop("a sample errored")
 
     def _check_workers(self) -> None:
         from xdist.workermanage import parse_tx_spec_config

@@ -123,7 +123,7 @@ def test_the_sandbox_of_a_sample_is_what_its_environment_asks(
     tmp_path: Path, more: str, network: bool
 ) -> None:
     asked = environment(tmp_path, portable="[sh, git]", more=f"workspace: /srv/shop\n{more}")
-    spec = choose_sandbox("bwrap", flag=FLAG).provide([asked])["mini"]
+    spec = choose_sandbox("bwrap", flag=FLAG).provide([asked])["mini"].spec
     assert spec.type == "ct-bwrap"
     config = spec.config
     assert config.source == str(asked.source)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import http.server
+import json
 import os
+import re
+import socketserver
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from control_tower.sandboxes.docker.preflight import free_networks, preflight
+from control_tower.sandboxes.docker.preflight import check_room, free_networks, preflight
 from control_tower.sandboxes.errors import SandboxRefused
 
 Program = Callable[[str], None]
@@ -28,9 +33,9 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     return put
 
 
-def refusal() -> str:
+def refusal(check: Callable[[], None] = preflight) -> str:
     with pytest.raises(SandboxRefused) as caught:
-        preflight()
+        check()
     message = str(caught.value)
     assert "\n" not in message
     return message
@@ -59,6 +64,71 @@ def test_no_engine(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyP
     program(COMPOSE)
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody-listens.sock")
     assert refusal().startswith("no Docker engine answers here; install and start Docker Engine 24")
+
+
+class OldEngine(socketserver.ThreadingUnixStreamServer):
+    """Answers on a socket as an engine of Debian 12 does."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path), _OldAnswers)
+
+
+class _OldAnswers(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body = json.dumps({"Version": "20.10.24+dfsg1", "ApiVersion": "1.41"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def address_string(self) -> str:
+        return "test"
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_an_old_engine(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(COMPOSE)
+    with OldEngine(tmp_path / "s") as engine:
+        threading.Thread(target=engine.serve_forever, daemon=True).start()
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/s")
+        message = refusal()
+        engine.shutdown()
+    assert message == (
+        "the Docker engine is 20.10.24+dfsg1, and 24.0.6 or newer is needed; update it"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_an_engine_that_this_user_may_not_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OldEngine(tmp_path / "s"):
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/s")
+        os.seteuid(65534)
+        try:
+            message = refusal(lambda: check_room(1))
+        finally:
+            os.seteuid(0)
+    assert message == (
+        "this user may not use the Docker engine; add it to the group docker and log in again, or "
+        "run as root"
+    )
+
+
+@pytest.mark.docker
+def test_this_machine_s_engine_will_do_and_its_pool_has_an_end() -> None:
+    preflight()
+    check_room(3)
+    with pytest.raises(SandboxRefused) as caught:
+        check_room(100_000)
+    assert re.fullmatch(
+        r"the engine has addresses for \d+ more networks, and 100000 samples at once need one each; "
+        r"lower the number of samples at once, remove networks that are not used \(docker network "
+        r"prune\), or give the engine a larger default-address-pool",
+        str(caught.value),
+    )
 
 
 POOL = [{"Base": "10.0.0.0/22", "Size": 24}]

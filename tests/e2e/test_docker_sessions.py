@@ -1,0 +1,124 @@
+"""Runs in real containers, from the command line to the report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from support.containers import things_of
+from support.environments import COMPOSE, EnvironmentFiles, main_task, write_compose
+from support.sessions import ControlPytester, lines_with
+
+from control_tower.environments import discovery
+from control_tower.environments.loading import load_environment
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+LEDGER = Path(discovery.__file__).parent / "library" / "ledger"
+REFERENCE = "--ct-untrusted-policy=reference"
+BROKEN = """
+ARG BASE_IMAGE
+FROM ${BASE_IMAGE}
+RUN echo the mirror is on fire; exit 3
+"""
+SIBLING = """
+    depends_on: {store: {condition: service_healthy}}
+  store:
+    build: {context: ., args: {BASE_IMAGE: "${CT_BASE_IMAGE:-debian:12-slim}"}}
+    init: true
+    stop_grace_period: 1s
+    command: python3 -m http.server 8000
+    healthcheck:
+      test: ["CMD", "python3", "-c", "import socket; socket.create_connection(('localhost', 8000))"]
+      interval: 1s
+      retries: 30
+"""
+
+
+def run(control: ControlPytester, *args: str) -> pytest.RunResult:
+    """pytest in a process of its own, with the default sandbox."""
+    return control.pytester.run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args)
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "n2"])
+def test_docker_is_the_default_and_leaves_nothing(
+    control: ControlPytester, workers: Sequence[str]
+) -> None:
+    control.environment()
+    result = run(control, "--ct-env=mini", "--ct-all", REFERENCE, *workers)
+    result.assert_outcomes(passed=2)
+    assert lines_with(result, "sandbox docker")
+    assert {t["sandbox"] for t in control.trajectories().values()} == {"docker"}
+    assert things_of("mini") == []
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "n2"])
+def test_an_image_that_cannot_be_built_touches_no_other_environment(
+    control: ControlPytester, workers: Sequence[str]
+) -> None:
+    tasks = {name: main_task() for name in ("a", "b", "c")}
+    control.environment(main=tasks, side={})
+    burning = control.environment(name="burning", main=tasks, side={})
+    write_compose(burning, dockerfile=BROKEN)
+    args = ("--ct-env=burning", "--ct-env=mini", "--ct-all", REFERENCE, "--ct-max-samples=2")
+    result = run(control, *args, *workers)
+    assert result.parseoutcomes() == {"passed": 3, "errors": 3}
+    assert result.ret == 10
+    assert lines_with(result, "set-up failed: ")
+    assert lines_with(result, "the mirror is on fire")
+
+
+def test_a_compose_file_that_compose_refuses_is_one_line(control: ControlPytester) -> None:
+    root = control.environment()
+    (root / "codebase" / "compose.yml").write_text("services: {default: {imgae: x}}\n")
+    result = run(control, "--ct-env=mini", "--ct-all", REFERENCE)
+    assert result.ret == 4
+    [line] = [line for line in result.errlines if line.strip()]
+    assert "codebase/compose.yml: docker compose does not accept it" in line
+    assert "imgae" in line
+
+
+def test_siblings_are_reached_by_name_and_the_outside_is_not(control: ControlPytester) -> None:
+    reach = (
+        "python3 -c \"import urllib.request as u; print(u.urlopen('http://store:8000').status)\""
+        " && ! timeout 3 python3 -c \"import socket; socket.create_connection(('1.1.1.1', 53))\""
+        " && echo yes > main.txt"
+    )
+    root = EnvironmentFiles(main={"fix": main_task(reference=reach)}, side={}).write(
+        control.environments
+    )
+    (root / "codebase" / "compose.yml").write_text(COMPOSE + SIBLING.lstrip("\n"))
+    control.pytester.makepyfile(
+        test_mine="""
+        def test_state(control_sandbox, control_outcome):
+            control_outcome.check()
+            listing = control_sandbox.service("store").exec(["cat", "/etc/hostname"])
+            assert listing.success
+            assert control_sandbox.exec(["cat", "/etc/hostname"]).stdout != listing.stdout
+        """
+    )
+    result = run(control, "--ct-env=mini", "--ct-all", REFERENCE, "test_mine.py", "control")
+    result.assert_outcomes(passed=2)
+    assert things_of("mini") == []
+
+
+def test_a_container_that_ends_at_once_is_a_set_up_error(control: ControlPytester) -> None:
+    root = control.environment(side={})
+    write_compose(root, more="    command: ['false']\n")
+    result = run(control, "--ct-env=mini", "--ct-all", REFERENCE)
+    assert result.parseoutcomes() == {"errors": 1}
+    assert result.ret == 10
+    assert things_of("mini") == []
+
+
+def test_the_references_of_ledger_work(control: ControlPytester) -> None:
+    """Every main task alone, and every side task beside one of them."""
+    ledger = load_environment(LEDGER)
+    pairs = [(main, "-") for main in ledger.main_tasks]
+    pairs += [("double_charges", side) for side in ledger.side_tasks]
+    ids = [f"control::test_sample[ledger/{main}/{side}]" for main, side in pairs]
+    result = run(control, "--ct-env=ledger", "--ct-all", REFERENCE, "-n", "2", *ids)
+    result.assert_outcomes(passed=len(pairs))
+    assert result.ret == 0

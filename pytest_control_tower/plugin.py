@@ -41,11 +41,14 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_control_tower.run import ControlRun
     from pytest_control_tower.session import OTHERS_WARNINGS, ControlSession
     from pytest_control_tower.summary import ControlSummary
+    from pytest_control_tower.terminating import Termination
     from pytest_control_tower.workers.membership import membership_of
 
     for message, category in OTHERS_WARNINGS:
         config.addinivalue_line("filterwarnings", f"ignore:{message}:{category.__name__}")
     run = ControlRun(config, values, membership_of(config))
+    termination = Termination(from_the_start=bool(asked))
+    config.pluginmanager.register(termination)
     summary = None
     if run.membership is None:
         summary = ControlSummary(run, asked_for=bool(asked))
@@ -53,10 +56,14 @@ def pytest_configure(config: pytest.Config) -> None:
         if _deals_out(config) and (asked or run.selects):
             from pytest_control_tower.workers.controller import ControlController
 
-            controller = ControlController(config, run, asked_for=bool(asked), summary=summary)
+            controller = ControlController(
+                config, run, asked_for=bool(asked), summary=summary, termination=termination
+            )
             config.pluginmanager.register(controller)
             return
-    session = ControlSession(config, run, asked_for=bool(asked), summary=summary)
+    session = ControlSession(
+        config, run, asked_for=bool(asked), summary=summary, termination=termination
+    )
     config.pluginmanager.register(session, _NAME)
 
 

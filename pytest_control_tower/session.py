@@ -18,7 +18,7 @@ from pytest_control_tower.reporting import (
 )
 from pytest_control_tower.run import ControlRun, RunStopped
 from pytest_control_tower.summary import ControlSummary
-from pytest_control_tower.terminating import termination_as_interrupt
+from pytest_control_tower.terminating import Termination
 from pytest_control_tower.unreported import report_finished
 
 OTHERS_WARNINGS: tuple[tuple[str, type[Warning]], ...] = (
@@ -40,6 +40,7 @@ class ControlSession:
             options, nothing is checked or said until a collected item needs a sample.
         summary: what reports the run, in the only process; None in a worker, whose run was
             checked, and will be reported, by the process that started it.
+        termination: what requests to terminate become.
     """
 
     def __init__(
@@ -49,10 +50,12 @@ class ControlSession:
         *,
         asked_for: bool,
         summary: ControlSummary | None,
+        termination: Termination,
     ) -> None:
         self._config = config
         self.run = run
         self._summary = summary
+        self._termination = termination
         self._asked_for = asked_for and summary is not None
         self._stopped_at_error = False
         self._abandoned: pytest.Item | None = None
@@ -107,29 +110,30 @@ class ControlSession:
         if not keys or not self._will_run or (session.testsfailed and not stays):
             return (yield)
         refuse_setup_only(self._config)
-        self._start(session.items)
+        self._termination.install()
         interrupted = False
-        with termination_as_interrupt() as termination:
-            try:
-                return (yield)
-            except KeyboardInterrupt:
-                interrupted = True
-                raise
-            finally:
-                termination.begin_end()
+        try:
+            self._start(session.items)
+            return (yield)
+        except KeyboardInterrupt:
+            interrupted = True
+            raise
+        finally:
+            self._termination.begin_end()
+            if self.run.started:
                 self.run.stop()
                 if interrupted or self._stopped_at_error:
                     self._report_what_finished(session, self._summary)
 
     def _work(self) -> Generator[None, object, object]:
         """In a worker, samples start with its first item: only then does it have its share."""
-        with termination_as_interrupt() as termination:
-            try:
-                return (yield)
-            finally:
-                termination.begin_end()
-                if self.run.started:
-                    self.run.stop()
+        self._termination.install()
+        try:
+            return (yield)
+        finally:
+            self._termination.begin_end()
+            if self.run.started:
+                self.run.stop()
 
     def _start(self, items: Sequence[pytest.Item]) -> None:
         for message, category in OTHERS_WARNINGS:  # for the waiting between items

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
+
+import pytest
 
 _SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 class Termination:
-    """What becomes of a request to terminate: an interrupt, as by Ctrl-C, until the end has begun.
+    """What becomes of SIGTERM and SIGHUP: an interrupt, as by Ctrl-C, until the end has begun.
 
-    Where somebody handles or ignores a signal already (`nohup` does), that stays.
+    Registered as a plugin for the length of a session. Where somebody handles or ignores a signal
+    already (`nohup` does), that stays.
+
+    Args:
+        from_the_start: whether it begins with the session; otherwise when it is installed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, from_the_start: bool) -> None:
+        self._from_the_start = from_the_start
         self._ending = False
         self._ours: list[int] = []
 
-    def begin_end(self) -> None:
-        """From now on, what ends the run is not to be ended itself: requests are ignored."""
-        self._ending = True
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Take the signals over before anything starts that would be left."""
+        if self._from_the_start:
+            self.install()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Give the signals back."""
+        while self._ours:
+            signal.signal(self._ours.pop(), signal.SIG_DFL)
 
     def install(self) -> None:
         """Take over the signals that nobody else handles; only in the main thread."""
@@ -34,23 +47,11 @@ class Termination:
                 self._ours.append(number)
                 signal.signal(number, self._interrupt)
 
-    def restore(self) -> None:
-        """Give the signals back."""
-        while self._ours:
-            signal.signal(self._ours.pop(), signal.SIG_DFL)
+    def begin_end(self) -> None:
+        """From now on, what ends the run is not to be ended itself: requests are ignored."""
+        self._ending = True
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if not self._ending:
             self._ending = True
             raise KeyboardInterrupt(signal.Signals(number).name)
-
-
-@contextmanager
-def termination_as_interrupt() -> Iterator[Termination]:
-    """Within it, SIGTERM and SIGHUP interrupt once, and are ignored after `begin_end`."""
-    termination = Termination()
-    try:
-        termination.install()
-        yield termination
-    finally:
-        termination.restore()

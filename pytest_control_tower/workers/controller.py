@@ -18,7 +18,7 @@ from pytest_control_tower.reporting import describe_start
 from pytest_control_tower.run import ControlRun
 from pytest_control_tower.session import NO_SAMPLE, refuse_setup_only
 from pytest_control_tower.summary import ControlSummary
-from pytest_control_tower.terminating import termination_as_interrupt
+from pytest_control_tower.terminating import Termination
 from pytest_control_tower.unreported import report_by_id
 from pytest_control_tower.workers.membership import Membership
 from pytest_control_tower.workers.scheduler import ShareScheduling
@@ -42,11 +42,19 @@ class ControlController:
         run: the run that the options describe.
         asked_for: whether the command line asks for a control run.
         summary: what reports the run.
+        termination: what requests to terminate become.
     """
 
     def __init__(
-        self, config: pytest.Config, run: ControlRun, *, asked_for: bool, summary: ControlSummary
+        self,
+        config: pytest.Config,
+        run: ControlRun,
+        *,
+        asked_for: bool,
+        summary: ControlSummary,
+        termination: Termination,
     ) -> None:
+        self._termination = termination
         self._config = config
         self._run = run
         self._asked_for = asked_for
@@ -97,18 +105,18 @@ class ControlController:
         finished = threading.Event()
         shown = threading.Thread(target=self._show_progress, args=(finished,), daemon=True)
         shown.start()
-        with termination_as_interrupt() as termination:
-            try:
-                return (yield)
-            except Interrupted:
-                self._summary.stopped_at_failure = True
-                raise
-            finally:
-                termination.begin_end()
-                finished.set()
-                self._run.journal().ask_to_stop("the run has ended")
-                self._await_workers()
-                self._report_what_finished()
+        self._termination.install()
+        try:
+            return (yield)
+        except Interrupted:
+            self._summary.stopped_at_failure = True
+            raise
+        finally:
+            self._termination.begin_end()
+            finished.set()
+            self._run.journal().ask_to_stop("the run has ended")
+            self._await_workers()
+            self._report_what_finished()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Stop all workers where pytest alone would stop its one process."""

@@ -20,7 +20,7 @@ IN_BWRAP = [
     Cell("bwrap", 0, "run", INT, "start"),
     Cell("bwrap", 2, "run", KILL, "working"),
     Cell("bwrap", 2, "run", INT, "scoring"),
-    Cell("bwrap", 2, "run", TERM, "any"),
+    Cell("bwrap", 2, "run", TERM, "start"),
     Cell("bwrap", 2, "worker", KILL, "any"),
     Cell("bwrap", 2, "worker", TERM, "working"),
 ]

@@ -243,6 +243,8 @@ def problems_of(cell: Cell, ended: Ended) -> list[str]:
         and (ended.code, len(ended.history.finished)) != (0, 6)
     ):
         found.append(f"the run did not go on: exit {ended.code}: {ended.output[-1500:]}")
-    if "INTERNALERROR" in ended.output or "Traceback" in ended.output:
+    # Workers that xdist was just starting when the run was killed end with a traceback of its own.
+    told = cell.target != "run" or cell.number != signal.SIGKILL
+    if told and ("INTERNALERROR" in ended.output or "Traceback" in ended.output):
         found.append(f"a traceback: {ended.output[-3000:]}")
     return found

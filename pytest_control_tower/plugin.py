@@ -7,7 +7,8 @@ imports nothing heavy; the rest is loaded once a control option is given.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 CONTROL_FIXTURE = "control_key"
 _NAME = "control-tower-session"
 _MODE_MARKS = {"honest": "control_honest", "attack": "control_attack"}
+_COMBINATIONS = "control_combinations"
+_COMBINATIONS_HELP = (
+    f"{_COMBINATIONS}(*patterns): of the selected combinations, give this test those whose ids, "
+    "ENVIRONMENT/MAIN/SIDE, match one of these shell-style patterns"
+)
 _UNSELECTED = "no control samples are selected; see --ct-env and --ct-all"
 
 
@@ -34,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for mode, mark in _MODE_MARKS.items():
         config.addinivalue_line("markers", f"{mark}: a control sample in {mode} mode")
     asked = command_line_values(config)
+    config.addinivalue_line("markers", _COMBINATIONS_HELP)
     values = {**ini_values(config), **asked}
     builtin.map_arguments(config, replace_testpaths=bool(asked))
     if not values:
@@ -115,15 +122,36 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if CONTROL_FIXTURE not in metafunc.fixturenames:
         return
     session = control_session(metafunc.config)
+    patterns = _patterns(metafunc.definition)
     if session is None or not session.run.selects:
-        skipped = pytest.param(None, marks=pytest.mark.skip(reason=_UNSELECTED), id="unselected")
-        metafunc.parametrize(CONTROL_FIXTURE, [skipped], indirect=True)
-        return
-    samples = [
-        pytest.param(key, id=key.id, marks=getattr(pytest.mark, _MODE_MARKS[key.combination.mode]))
-        for key in session.run.plan.samples()
-    ]
+        samples = [_skipped(_UNSELECTED)]
+    else:
+        samples = [
+            pytest.param(
+                key, id=key.id, marks=getattr(pytest.mark, _MODE_MARKS[key.combination.mode])
+            )
+            for key in session.run.plan.samples()
+            if any(fnmatchcase(key.combination.id, pattern) for pattern in patterns)
+        ] or [_skipped(f"no combination that is selected matches {' or '.join(patterns)}")]
     metafunc.parametrize(CONTROL_FIXTURE, samples, indirect=True)
+
+
+def _patterns(item: pytest.Function) -> tuple[str, ...]:
+    """What the test's closest mark says of the combinations it is for."""
+    mark = item.get_closest_marker(_COMBINATIONS)
+    if mark is None:
+        return ("*",)
+    if mark.kwargs or not mark.args or not all(isinstance(arg, str) for arg in mark.args):
+        pytest.fail(
+            f"mark {_COMBINATIONS} takes patterns for ids of combinations, such as "
+            f"'ledger/*/-', and nothing else",
+            pytrace=False,
+        )
+    return mark.args
+
+
+def _skipped(reason: str) -> Any:
+    return pytest.param(None, marks=pytest.mark.skip(reason=reason), id="unselected")
 
 
 pytest_plugins = ["pytest_control_tower.fixtures"]

@@ -147,15 +147,17 @@ def _preflight_bwrap(environments: Iterable[Environment]) -> None:
 
 
 def _preflight_docker(environments: list[Environment], samples_at_once: int) -> None:
-    from control_tower.sandboxes.docker.compose import needs_network, resolved
+    from control_tower.sandboxes.docker.compose import needs_network, refuse_unfit, resolved
     from control_tower.sandboxes.docker.leftovers import remove_ownerless
     from control_tower.sandboxes.docker.preflight import check_room, preflight
 
     preflight()
     remove_ownerless()
-    networked = any(
-        needs_network(resolved(e.compose_file), internet=e.info.network == "internet")
-        for e in environments
-    )
+    networked = False
+    for environment in environments:
+        model = resolved(environment.compose_file)
+        internet = environment.info.network == "internet"
+        refuse_unfit(environment.compose_file, model, internet=internet)
+        networked |= needs_network(model, internet=internet)
     if networked:
         check_room(samples_at_once)

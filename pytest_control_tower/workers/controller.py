@@ -31,6 +31,8 @@ _PATIENCE = 60.0
 """Seconds that workers get to cancel their samples and remove their sandboxes."""
 _LOOK = 0.2
 """Seconds between two looks at the journal."""
+_OF_THE_USER = "received keyboard-interrupt"
+"""What xdist says of a worker that was interrupted; it says other things of failures."""
 _WAITING = "control tower: the workers remove their sandboxes; Ctrl-C once more leaves that to them"
 
 
@@ -108,8 +110,8 @@ class ControlController:
         self._termination.install()
         try:
             return (yield)
-        except Interrupted:
-            self._summary.stopped_at_failure = True
+        except Interrupted as stop:
+            self._summary.stopped_at_failure = _OF_THE_USER not in str(stop)
             raise
         finally:
             self._termination.begin_end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +36,23 @@ SIBLING = """
       interval: 1s
       retries: 30
 """
+
+REACH = """
+python3 - <<'PYTHON'
+import socket, urllib.request
+assert urllib.request.urlopen("http://store:8000").status == 200
+own = socket.gethostbyname(socket.gethostname())
+bridge = own.rpartition(".")[0] + ".1"
+for outside in (("1.1.1.1", 53), (bridge, PORT)):
+    try:
+        socket.create_connection(outside, 3)
+    except OSError:
+        continue
+    raise SystemExit(f"reached {outside}")
+open("main.txt", "w").write("yes")
+PYTHON
+"""
+"""Solves the task if the sibling is reached, and neither the world nor the host is."""
 
 
 def run(control: ControlPytester, *args: str) -> pytest.RunResult:
@@ -80,12 +98,15 @@ def test_a_compose_file_that_compose_refuses_is_one_line(control: ControlPyteste
     assert "imgae" in line
 
 
-def test_siblings_are_reached_by_name_and_the_outside_is_not(control: ControlPytester) -> None:
-    reach = (
-        "python3 -c \"import urllib.request as u; print(u.urlopen('http://store:8000').status)\""
-        " && ! timeout 3 python3 -c \"import socket; socket.create_connection(('1.1.1.1', 53))\""
-        " && echo yes > main.txt"
-    )
+def test_siblings_are_reached_by_name_and_nothing_outside_is(control: ControlPytester) -> None:
+    with socket.create_server(("0.0.0.0", 0)) as host:
+        reach = REACH.replace("PORT", str(host.getsockname()[1]))
+        result = _with_a_sibling(control, reach)
+    result.assert_outcomes(passed=2)
+    assert things_of("mini") == []
+
+
+def _with_a_sibling(control: ControlPytester, reach: str) -> pytest.RunResult:
     root = EnvironmentFiles(main={"fix": main_task(reference=reach)}, side={}).write(
         control.environments
     )
@@ -99,9 +120,7 @@ def test_siblings_are_reached_by_name_and_the_outside_is_not(control: ControlPyt
             assert control_sandbox.exec(["cat", "/etc/hostname"]).stdout != listing.stdout
         """
     )
-    result = run(control, "--ct-env=mini", "--ct-all", REFERENCE, "test_mine.py", "control")
-    result.assert_outcomes(passed=2)
-    assert things_of("mini") == []
+    return run(control, "--ct-env=mini", "--ct-all", REFERENCE, "test_mine.py", "control")
 
 
 def test_a_container_that_ends_at_once_is_a_set_up_error(control: ControlPytester) -> None:

@@ -166,3 +166,41 @@ def test_a_mark_chooses_the_combinations_of_ones_own_test(control: ControlPytest
     result = control.run("--ct-all", REFERENCE, "-m", "control_attack", "test_mine.py")
     result.assert_outcomes(passed=1, deselected=1)
     assert set(started(control)) == {"mini/fix/leak"}
+
+
+def test_a_mark_narrows_what_is_selected_for_one_test(control: ControlPytester) -> None:
+    control.environment(main={"fix": main_task(), "add": main_task()})
+    control.pytester.makepyfile(
+        test_mine="""
+        import pytest
+
+        @pytest.mark.control_combinations("mini/*/leak", "mini/add/-")
+        def test_some(control_sandbox, control_combination):
+            assert control_combination.id in ("mini/add/leak", "mini/fix/leak", "mini/add/-")
+
+        @pytest.mark.control_combinations("other/*")
+        def test_none(control_key):
+            assert False
+        """
+    )
+    result = control.run("--ct-all", REFERENCE, "test_mine.py", "-rs", "--strict-markers")
+    result.assert_outcomes(passed=3, skipped=1)
+    assert lines_with(result, "no combination that is selected matches other/*")
+    assert set(started(control)) == {"mini/add/-", "mini/add/leak", "mini/fix/leak"}
+
+
+@pytest.mark.parametrize("mark", ["()", "(3)", "(main='fix')"])
+def test_a_mark_without_patterns_is_one_line(control: ControlPytester, mark: str) -> None:
+    control.environment()
+    control.pytester.makepyfile(
+        test_mine=f"""
+        import pytest
+
+        @pytest.mark.control_combinations{mark}
+        def test_some(control_key):
+            pass
+        """
+    )
+    result = control.run("--ct-all", REFERENCE, "test_mine.py")
+    assert result.ret == 2
+    assert lines_with(result, "mark control_combinations takes patterns for ids of combinations")

@@ -234,6 +234,8 @@ def problems_of(cell: Cell, ended: Ended) -> list[str]:
         found.append(f"left when it had ended: {ended.left_at_once}")
     if ended.next_code != 0:
         found.append(f"the next run failed: {ended.next_output[-1500:]}")
+    if cell.number in (signal.SIGINT, signal.SIGTERM) and ended.code not in (0, 2, 130):
+        found.append(f"exit {ended.code}: {ended.output[-1500:]}")
     if lost := ended.finished - ended.history.finished.keys():
         found.append(f"lost: {sorted(lost)}")
     goes_on = cell.target == "worker" and cell.number == signal.SIGKILL

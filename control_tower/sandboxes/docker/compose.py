@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,10 @@ from control_tower.sandboxes.errors import SandboxRefused
 Model = dict[str, Any]
 """A compose file as `docker compose config` resolves it."""
 
+AGENTS_SERVICE = "default"
+"""The service in which the agent works."""
+
+_NO_ADDRESS = "com.docker.network.bridge.inhibit_ipv4"
 _RESOLVE = 60
 """Seconds."""
 _NAME = "control-tower"
@@ -42,6 +46,42 @@ def resolved(compose_file: Path) -> Model:
         raise SandboxRefused(f"{compose_file}: docker compose does not accept it: {said[-1000:]}")
     model: Model = json.loads(done.stdout)
     return model
+
+
+def refuse_unfit(compose_file: Path, model: Model, *, internet: bool) -> None:
+    """Refuse what cannot be run many times at once, or would lead round the sandbox.
+
+    Args:
+        compose_file: named in the refusal.
+        model: as `resolved` gives it.
+        internet: whether the environment asks for it.
+
+    Raises:
+        SandboxRefused: for the first such thing, in one line.
+    """
+    problem = next(_problems(model, internet=internet), None)
+    if problem is not None:
+        raise SandboxRefused(f"{compose_file}: {problem}")
+
+
+def _problems(model: Model, *, internet: bool) -> Iterator[str]:
+    if AGENTS_SERVICE not in model["services"]:
+        yield f"there is no service '{AGENTS_SERVICE}', which is the agent's"
+    for name, service in model["services"].items():
+        if service.get("container_name"):
+            yield f"service '{name}' has a container_name, and every sample has one of its own"
+        if any(port.get("published") for port in service.get("ports") or ()):
+            yield f"service '{name}' publishes a port, which only one sample at once could have"
+        mode = str(service.get("network_mode") or "none")
+        if not internet and mode != "none" and not mode.startswith("service:"):
+            yield (
+                f"service '{name}' has network_mode '{mode}', and environment.yaml says "
+                "`network: none`"
+            )
+    for kind in ("networks", "volumes"):
+        for name, entry in (model.get(kind) or {}).items():
+            if (entry or {}).get("external"):
+                yield f"'{name}' in {kind} is external, and all samples would share it"
 
 
 def needs_network(model: Model, *, internet: bool) -> bool:
@@ -87,6 +127,8 @@ def adapted(
             entry.pop("name", None)  # a name would be shared by all samples
             if kind == "networks" and not internet:
                 entry["internal"] = True
+                # Else the host's own services answer on the bridge's address (Engine 26.1).
+                entry.setdefault("driver_opts", {})[_NO_ADDRESS] = "true"
     return adapted
 
 

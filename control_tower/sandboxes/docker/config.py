@@ -18,4 +18,4 @@ class DockerConfig(BaseModel, frozen=True):
     """Commands in the service `default` run as this user unless they name another."""
 
     problem: str | None = None
-    """Why the images could not be built; then a sample ends at its start, with these words."""
+    """Why the images could not be made; then a sample ends at its start, with these words."""

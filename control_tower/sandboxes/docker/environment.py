@@ -8,13 +8,13 @@ from control_tower.environments.model import Environment
 from control_tower.sandboxes.docker.compose import adapted, resolved
 from control_tower.sandboxes.docker.config import DockerConfig
 from control_tower.sandboxes.docker.engine import owner_value
-from control_tower.sandboxes.docker.images import BuildFailed, build, image_names
+from control_tower.sandboxes.docker.images import ImagesMissing, ensure_images, image_names
 from control_tower.sandboxes.docker.marker import mark
 from control_tower.sandboxes.owners import own_directory
 
 
 def docker_config(environment: Environment) -> DockerConfig:
-    """Build an environment's images, and write the compose file that its samples run.
+    """Build or pull an environment's images, and write the compose file that its samples run.
 
     A build that fails is the configuration's `problem`.
 
@@ -24,16 +24,17 @@ def docker_config(environment: Environment) -> DockerConfig:
     owner = own_directory()
     mark(owner)
     model = resolved(environment.compose_file)
+    internet = environment.info.network == "internet"
     names = image_names(environment.id, model)
     problem = None
     try:
-        build(model, names, owner / f"{environment.id}.build.json")
-    except BuildFailed as failed:
-        problem = f"the images of environment '{environment.id}' cannot be built:\n{failed}"
+        ensure_images(model, names, owner / f"{environment.id}.build.json")
+    except ImagesMissing as failed:
+        problem = f"the images of environment '{environment.id}' cannot be made:\n{failed}"
     runs = adapted(
         model,
         images=names,
-        internet=environment.info.network == "internet",
+        internet=internet,
         owner=owner_value(owner),
         environment=environment.id,
     )

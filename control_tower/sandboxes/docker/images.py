@@ -1,4 +1,4 @@
-"""Building an environment's images, once for all processes."""
+"""Building and pulling an environment's images, once for all processes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _LINES = 15
 """Lines of a failed build's output that are passed on."""
 
 
-class BuildFailed(Exception):
-    """An image could not be built; the text is the end of the build's output."""
+class ImagesMissing(Exception):
+    """An image could not be built or pulled; the text is the end of what Docker said."""
 
 
 def image_names(environment: str, model: Model) -> dict[str, str]:
@@ -36,8 +36,8 @@ def image_names(environment: str, model: Model) -> dict[str, str]:
     }
 
 
-def build(model: Model, names: dict[str, str], compose_file: Path) -> None:
-    """Build the images that are not there yet; other processes wait and find them.
+def ensure_images(model: Model, names: dict[str, str], compose_file: Path) -> None:
+    """Build or pull the images that are not there yet; other processes wait and find them.
 
     Args:
         model: as the environment's author wrote it, resolved.
@@ -45,10 +45,17 @@ def build(model: Model, names: dict[str, str], compose_file: Path) -> None:
         compose_file: where to write what is built; its directory exists.
 
     Raises:
-        BuildFailed: with the last lines of the output.
+        ImagesMissing: with the last lines of the output.
         SandboxRefused: the state directory cannot be used.
     """
-    with _one_at_a_time(names):
+    pulled = {
+        service: str(settings["image"])
+        for service, settings in model["services"].items()
+        if service not in names
+    }
+    with _one_at_a_time({**names, **pulled}):
+        for image in sorted({pulled[service] for service in _missing(pulled)}):
+            _docker("pull", "-q", image)
         missing = _missing(names)
         if not missing:
             return
@@ -57,19 +64,24 @@ def build(model: Model, names: dict[str, str], compose_file: Path) -> None:
             for service in missing
         }
         compose_file.write_text(json.dumps({"services": services}), encoding="utf-8")
-        command = ["docker", "compose", "-p", "control-tower", "-f", str(compose_file)]
-        done = subprocess.run(
-            [*command, "--progress", "plain", "build", *missing],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        if done.returncode != 0:
-            lines = [line for line in done.stdout.splitlines() if line.strip()]
-            raise BuildFailed("\n".join(lines[-_LINES:]))
+        project = ("compose", "-p", "control-tower", "-f", str(compose_file))
+        _docker(*project, "--progress", "plain", "build", *missing)
+
+
+def _docker(*args: str) -> None:
+    """Run Docker's command line; a failure raises the end of its output."""
+    done = subprocess.run(
+        ["docker", *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = [line for line in done.stdout.splitlines() if line.strip()]
+        raise ImagesMissing("\n".join(lines[-_LINES:]))
 
 
 def _missing(names: dict[str, str]) -> list[str]:

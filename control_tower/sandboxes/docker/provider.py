@@ -19,6 +19,7 @@ from typing_extensions import override
 
 from control_tower._inspect_compat import InspectDocker
 from control_tower.sandboxes.checking import AS_AGENT, ChecksApart
+from control_tower.sandboxes.docker.compose import AGENTS_SERVICE
 from control_tower.sandboxes.docker.config import DockerConfig
 from control_tower.sandboxes.errors import SandboxStartError
 from control_tower.sandboxes.files import failure, read_piece_command, write_command
@@ -50,7 +51,7 @@ class DockerSandbox(InspectDocker, ChecksApart):
     """
 
     def __init__(self, inner: InspectDocker, config: DockerConfig, service: str) -> None:
-        agents = service == "default"
+        agents = service == AGENTS_SERVICE
         folder = config.workspace if agents else inner._working_dir
         super().__init__(inner._service, inner._project, folder)
         self._config = config

@@ -113,6 +113,11 @@ def test_a_build_that_fails_is_said_at_the_sample_s_start(environment: Environme
     anyio.run(check)
 
 
+def test_an_image_that_cannot_be_pulled_is_said_in_the_same_way(environment: Environment) -> None:
+    write_compose(environment.directory, more="  db: {image: 'registry.invalid/db:1'}\n")
+    assert "registry.invalid" in (docker_config(environment).problem or "")
+
+
 def test_what_a_dead_owner_left_is_removed_and_a_living_one_s_is_not(
     opened, state: Path, tmp_path: Path
 ) -> None:

@@ -153,15 +153,6 @@ def test_a_users_own_test_is_skipped_without_a_selection(pytester: pytest.Pytest
     result.stdout.fnmatch_lines(["*no control samples are selected; see --ct-env*"])
 
 
-def test_xdist_is_refused_in_one_line(three: ControlPytester) -> None:
-    result = three.run("--ct-all", REFERENCE, "-n", "2")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert [line for line in result.errlines if line.startswith("ERROR")] == [
-        "ERROR: control samples under pytest-xdist come next; leave out -n "
-        "(--ct-max-samples runs samples at the same time)"
-    ]
-
-
 def test_last_failed_keeps_control_items_beside_own_ones(control: ControlPytester) -> None:
     control.environment(main={"bad": main_task(**BAD)}, side={})
     control.pytester.makepyfile(test_mine="def test_bad(): assert False\ndef test_ok(): pass\n")

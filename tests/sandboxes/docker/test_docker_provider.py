@@ -20,6 +20,9 @@ from control_tower.sandboxes.leftovers import remove_leftovers
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
+SEAL = "install -d -m 700 /sealed && cp /secret /sealed/"
+"""Puts a file into a folder that only root can look into."""
+
 
 def test_commands_run_as_the_agent_in_the_workspace_without_a_network(opened) -> None:
     async def check() -> None:
@@ -38,7 +41,7 @@ def test_commands_run_as_the_agent_in_the_workspace_without_a_network(opened) ->
     ("path", "error"),
     [
         ("/secret", PermissionError),
-        ("/root/secret", PermissionError),  # in a folder that the agent cannot look into
+        ("/sealed/secret", PermissionError),  # in a folder that the agent cannot look into
         ("link", PermissionError),
         ("pipe", PermissionError),
         ("/none", FileNotFoundError),
@@ -48,8 +51,8 @@ def test_commands_run_as_the_agent_in_the_workspace_without_a_network(opened) ->
 def test_only_what_the_agent_may_read_is_read(opened, path: str, error: type[OSError]) -> None:
     async def check() -> None:
         async with opened() as box:
-            await box.exec(["cp", "/secret", "/root/secret"], user="root")
-            await box.exec(["sh", "-c", "ln -s /root/secret link; mkfifo pipe"])
+            await box.exec(["sh", "-c", SEAL], user="root")
+            await box.exec(["sh", "-c", "ln -s /sealed/secret link; mkfifo pipe"])
             with pytest.raises(error):
                 await box.read_file(path)
 

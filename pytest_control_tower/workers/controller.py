@@ -180,7 +180,7 @@ class ControlController:
         deadline = time.monotonic() + _PATIENCE
         try:
             while time.monotonic() < deadline:
-                if not any(_runs(pid) for pid in self._run.journal().history().open):
+                if not any(still_runs(pid) for pid in self._run.journal().history().open):
                     return
                 time.sleep(_LOOK)
         except KeyboardInterrupt:
@@ -205,11 +205,9 @@ def _narrowed(config: pytest.Config) -> bool:
     return bool(option.keyword or option.markexpr or option.deselect or option.lf)
 
 
-def _runs(pid: int) -> bool:
+def still_runs(worker: int) -> bool:
+    """Whether a worker, a child of this process, has not ended; xdist reaps it late or never."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return os.waitid(os.P_PID, worker, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:
         return False
-    except PermissionError:
-        return True
-    return True

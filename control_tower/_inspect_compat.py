@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any, NamedTuple
 
 from inspect_ai._util.dotenv import init_dotenv  # only an eval reads .env, after our checks
 from inspect_ai._util.error import PrerequisiteError  # no public name: raised by get_model()
@@ -22,12 +23,25 @@ __all__ = [
     "InspectDocker",
     "PrerequisiteError",
     "model_providers",
+    "parts_of",
     "plain_message",
     "read_dotenv",
     "silence_display",
 ]
 
 _MARKUP = re.compile(r"\[/?[a-z#][^\]\n]*\]")
+
+
+class DockerParts(NamedTuple):
+    """What an environment of Inspect's Docker provider is made from; it has no public names."""
+
+    project: Any
+    working_dir: str
+
+
+def parts_of(environment: InspectDocker) -> DockerParts:
+    """The parts from which another environment for the same container can be made."""
+    return DockerParts(environment._project, environment._working_dir)
 
 
 def silence_display() -> None:

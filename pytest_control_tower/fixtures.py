@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from control_tower.runners.holding import LiveSandbox
     from control_tower.selection import Combination, SampleKey
     from pytest_control_tower.judging import ControlOutcome
@@ -48,9 +46,7 @@ def control_sample(control_key: SampleKey, request: pytest.FixtureRequest) -> Sa
 
 
 @pytest.fixture
-def control_sandbox(
-    control_sample: SampleKey, request: pytest.FixtureRequest
-) -> Iterator[LiveSandbox]:
+def control_sandbox(control_sample: SampleKey, request: pytest.FixtureRequest) -> LiveSandbox:
     """The sample's sandbox, up, after scoring: run commands, read and write files.
 
     The sample is cleaned up when the last test about it that asks for its sandbox has ended. A
@@ -60,8 +56,7 @@ def control_sandbox(
 
     session = control_session(request.config)
     assert session is not None  # as above
-    yield session.run.live_sandbox(control_sample)
-    session.run.let_go(control_sample, request.node)
+    return session.run.live_sandbox(control_sample)
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from pytest_control_tower.session import OTHERS_WARNINGS, ControlSession
     from pytest_control_tower.summary import ControlSummary
     from pytest_control_tower.terminating import Termination
-    from pytest_control_tower.workers.membership import membership_of
+    from pytest_control_tower.workers.membership import deals_out, membership_of
 
     for message, category in OTHERS_WARNINGS:
         config.addinivalue_line("filterwarnings", f"ignore:{message}:{category.__name__}")
@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if run.membership is None:
         summary = ControlSummary(run, asked_for=bool(asked))
         config.pluginmanager.register(summary)
-        if _deals_out(config) and (asked or run.selects):
+        if deals_out(config) and (asked or run.selects):
             from pytest_control_tower.workers.controller import ControlController
 
             controller = ControlController(
@@ -72,13 +72,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config, run, asked_for=bool(asked), summary=summary, termination=termination
     )
     config.pluginmanager.register(session, _NAME)
-
-
-def _deals_out(config: pytest.Config) -> bool:
-    """Whether xdist makes this process one that runs no items itself."""
-    option = config.option
-    distributes = getattr(option, "dist", "no") != "no" and bool(getattr(option, "tx", None))
-    return distributes and not option.collectonly and not hasattr(config, "workerinput")
 
 
 def control_session(config: pytest.Config) -> ControlSession | None:

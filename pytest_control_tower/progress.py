@@ -86,6 +86,7 @@ class ProgressLine:
         judged = [o for o in outcomes if o.status in ("scored", "unscored")]
         failed = [o for o in judged if self._assertion.judge(o).holds is False]
         parts = (
+            *([progress.preparing] if progress.preparing else []),
             f"{len(outcomes)}/{progress.total} done",
             f"{progress.running} running",
             f"{len(failed)} failed",

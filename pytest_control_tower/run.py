@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -46,11 +47,15 @@ class ControlRun:
         self._config = config
         self._values = values
         self.membership = membership
+        self.run_id = membership.run_id if membership else secrets.token_hex(4)
+        """Of the run, which all of its processes share."""
+        self.started_at = membership.started_at if membership else time.time()
+        """When its first process began, in seconds since the epoch."""
         self._plan: RunPlan | None = None
         self._models: dict[str, str] | None = None
-        self._place: tuple[str, Path] | None = None
         self._runner: Runner | None = None
         self._progress: ProgressLine | None = None
+        self._known: frozenset[str] = frozenset()
         self._last_holder: dict[str, str] = {}
         """By sample id: the last item that looks into the sample's sandbox."""
         self.sample_ids: list[str] = []
@@ -93,35 +98,32 @@ class ControlRun:
                 raise pytest.UsageError(str(problem)) from None
         return self._models
 
-    def open(self) -> tuple[str, Path]:
-        """The run's id and its directory, which is made at the first call.
+    @property
+    def will_run(self) -> bool:
+        """Whether samples run in this session, and not only items are collected or planned."""
+        option = self._config.option
+        return not (option.collectonly or option.setupplan)
+
+    @functools.cached_property
+    def directory(self) -> Path:
+        """The run's directory: the same in all of its processes. `open` makes it."""
+        began = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self.started_at))
+        name = "_".join((began, self.plan.policy.name, self.run_id))
+        return Path(self.plan.options.log_dir).expanduser().absolute() / name
+
+    def open(self) -> None:
+        """Make the run's directory, unless it is there.
 
         Raises:
-            pytest.UsageError: if the log directory cannot be made.
+            pytest.UsageError: it cannot be made.
         """
-        if self._place is None and self.membership is not None:
-            self._place = self.membership.run_id, self.membership.run_directory
-        if self._place is None:
-            self._place = self._new_place()
-        return self._place
-
-    def _new_place(self) -> tuple[str, Path]:
         options = self.plan.options
-        run_id = secrets.token_hex(4)
-        name = "_".join((time.strftime("%Y-%m-%dT%H-%M-%S"), self.plan.policy.name, run_id))
-        directory = Path(options.log_dir).expanduser().absolute() / name
         try:
-            directory.mkdir(parents=True)
-        except (OSError, ValueError) as error:
+            self.directory.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError, RuntimeError) as error:
             raise pytest.UsageError(
                 f"{options.flag('log_dir')}: '{options.log_dir}' cannot be used: {error}"
             ) from None
-        return run_id, directory
-
-    @property
-    def directory(self) -> Path:
-        """The run's directory."""
-        return self.open()[1]
 
     def start(self, items: Sequence[pytest.Item]) -> None:
         """Run the samples of these items in the background of this process.
@@ -138,15 +140,17 @@ class ControlRun:
             if holds(item) and not is_skipped(item) and (key := sample_key(item))
         }
         models = self.models
-        run_id, directory = self.open()
+        most = self.plan.options.max_samples
+        self.open()
         member = self.membership
         self.sample_ids = [key.id for key in keys]
+        self._known = frozenset(self.sample_ids)
         self._runner = LocalRunner(
             self.plan,
-            run_id=run_id,
-            run_directory=directory,
+            run_id=self.run_id,
+            run_directory=self.directory,
             models=models,
-            slots=member.slots if member else self.plan.options.max_samples,
+            slots=member.slots(most) if member else most,
             process=self._config.workerinput["workerid"] if member else "main",  # type: ignore[attr-defined]
         )
         self._progress = ProgressLine(self._config, self._runner.progress, self.plan.assertion)
@@ -160,7 +164,7 @@ class ControlRun:
 
     def knows(self, key: SampleKey) -> bool:
         """Whether the sample is among those that were started here."""
-        return key.id in self.sample_ids
+        return key.id in self._known
 
     def outcomes(self) -> dict[str, Outcome]:
         """By id, of the samples that are over: those of all processes."""
@@ -218,7 +222,10 @@ class ControlRun:
         return LiveSandbox(hold)
 
     def let_go(self, key: SampleKey, item: pytest.Item) -> None:
-        """Let a held sample go, and wait for its clean-up, after the last item that holds it."""
+        """After an item: let its sample go, if it is held and no later item looks into it.
+
+        Waits for its clean-up, so that the sandbox is gone when the next item begins.
+        """
         if self._last_holder.get(key.id) == item.nodeid:
             self._started().release(key)
             self._started().outcome(key).result()

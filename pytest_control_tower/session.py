@@ -20,6 +20,7 @@ from pytest_control_tower.run import ControlRun, RunStopped
 from pytest_control_tower.summary import ControlSummary
 from pytest_control_tower.terminating import Termination
 from pytest_control_tower.unreported import report_finished
+from pytest_control_tower.workers.collected import Collected
 
 OTHERS_WARNINGS: tuple[tuple[str, type[Warning]], ...] = (
     ("Unclosed <MemoryObject", ResourceWarning),
@@ -71,7 +72,7 @@ class ControlSession:
             return
         _ = self.run.plan
         refuse_setup_only(self._config)
-        if self._will_run:
+        if self.run.will_run:
             _ = self.run.models
 
     @pytest.hookimpl(tryfirst=True)
@@ -91,12 +92,23 @@ class ControlSession:
         """Bring tests that look into one sample's sandbox side by side."""
         items[:] = grouped(items)
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """In the first worker: tell the process that deals out which items have a sample.
+
+        Raises:
+            pytest.UsageError: the run's directory cannot be made.
+        """
+        member = self.run.membership
+        if member is not None and member.worker == 0 and any(map(sample_key, session.items)):
+            self.run.open()
+            Collected.of(session.items).tell(self.run.directory)
+
     def pytest_report_collectionfinish(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> list[str]:
         """Say what is about to run, and with which models and limits."""
         keys = keys_to_run(items)
-        if not keys or not self._will_run or self._summary is None:
+        if not keys or not self.run.will_run or self._summary is None:
             return []
         return describe_start(self.run.plan, self.run.models, len(keys))
 
@@ -107,7 +119,7 @@ class ControlSession:
             return (yield from self._work())
         keys = keys_to_run(session.items)
         stays = session.config.option.continue_on_collection_errors
-        if not keys or not self._will_run or (session.testsfailed and not stays):
+        if not keys or not self.run.will_run or (session.testsfailed and not stays):
             return (yield)
         refuse_setup_only(self._config)
         self._termination.install()
@@ -156,7 +168,11 @@ class ControlSession:
             return (yield)
         item.stash[_OUTCOME] = outcome
         item.user_properties += properties(outcome)
-        result = yield
+        try:
+            result = yield
+        finally:  # also if the item never came to its sandbox
+            if key is not None:
+                self.run.let_go(key, item)
         options = self.run.plan.options
         if outcome.stops_the_run and not options.no_fail_on_error:
             self._stopped_at_error = True
@@ -175,11 +191,13 @@ class ControlSession:
 
     def _outcome(self, item: pytest.Item, key: SampleKey | None) -> Outcome | None:
         """The outcome of the item's sample, once it is over; None if it has none."""
+        if not self.run.will_run or (key is None and not self.run.started):
+            return None
         self.run.check_stop()
         member = self.run.membership
-        if key is not None and member is not None and not self.run.started:
+        if member is not None and not self.run.started:
             items = item.session.items
-            samples = [key.id for key in self.run.plan.samples()]
+            samples = Collected.of(items).samples
             share = member.share([other.nodeid for other in items], samples)
             self._start([items[index] for index in share])
         if key is None or not self.run.knows(key):
@@ -196,11 +214,6 @@ class ControlSession:
         if outcome is not None:
             decorate(report, outcome, call.excinfo.value if call.excinfo else None)
         return report
-
-    @property
-    def _will_run(self) -> bool:
-        option = self._config.option
-        return not (option.collectonly or option.setupplan)
 
     def _report_what_finished(self, session: pytest.Session, summary: ControlSummary) -> None:
         """Nothing that was paid for is lost: report samples that ran ahead of pytest."""

@@ -39,6 +39,20 @@ def report_by_id(config: pytest.Config, node_id: str, judged: ControlOutcome) ->
     _report_all(config.hook, subject, judged)
 
 
+def report_given_up(config: pytest.Config, node_id: str, reason: str) -> None:
+    """Report an item that nobody will run as failed."""
+    file, _, name = node_id.partition("::")
+    report = pytest.TestReport(
+        nodeid=node_id,
+        location=(file, 0, name),
+        keywords={},
+        outcome="failed",
+        longrepr=reason,
+        when="call",
+    )
+    config.hook.pytest_runtest_logreport(report=report)
+
+
 def _report_all(hook: Any, item: _Subject, judged: ControlOutcome) -> None:
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     error = _error(judged)

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 from inspect_ai.model import get_model
 
-from control_tower._inspect_compat import PrerequisiteError, plain_message, read_dotenv
+from control_tower._inspect_compat import (
+    InspectDocker,
+    PrerequisiteError,
+    parts_of,
+    plain_message,
+    read_dotenv,
+)
 
 
 def test_a_model_without_what_it_needs_raises_the_error_we_catch(
@@ -51,3 +57,8 @@ def test_a_dotenv_file_is_read_as_inspect_reads_it(
     read_dotenv()
     assert os.environ["CT_TEST_SET"] == "by the shell"
     assert os.environ["CT_TEST_UNSET"] == "by the file"
+
+
+def test_inspect_s_docker_environment_is_made_from_service_project_and_folder() -> None:
+    made = InspectDocker("db", project := object(), "/srv")  # type: ignore[arg-type]
+    assert parts_of(made) == (project, "/srv")

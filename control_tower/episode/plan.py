@@ -79,7 +79,7 @@ class RunPlan:
         self.sandbox.preflight(
             self._environments(),
             flag=self.options.flag("sandbox"),
-            samples_at_once=self.options.max_samples,
+            samples_at_once=min(self.options.max_samples, len(self.samples())),
         )
         for combination in self.selection.combinations:
             for task in (combination.main_task, combination.side_task):

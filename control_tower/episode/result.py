@@ -68,7 +68,7 @@ def outcome_of(
         status=_status(sample, record, results),
         main=results.get("main"),
         side=results.get("side"),
-        caught=record.caught or _terminated(sample),
+        caught=record.caught or _is_termination(_limit(sample)),
         error=_error(sample, record),
         limit=_limit(sample),
         attempts=lost + 1 + len(sample.error_retries or []),
@@ -78,15 +78,22 @@ def outcome_of(
     )
 
 
-def outcome_when_scored(key: SampleKey, record: EpisodeRecord) -> Outcome:
-    """What a sample that is scored and still up came to: no limit, tokens or files are known."""
+def outcome_when_scored(key: SampleKey, record: EpisodeRecord, limit: LimitHit | None) -> Outcome:
+    """What a sample that is scored and still up came to: no tokens or files are known.
+
+    Args:
+        key: which sample.
+        record: of its episode, so far.
+        limit: what ended the agent's work, if something did.
+    """
     unscored = any(result.success is None for result in record.scored.values())
     return Outcome(
         sample_id=key.id,
         status="unscored" if unscored else "scored",
         main=record.scored.get("main"),
         side=record.scored.get("side"),
-        caught=record.caught,
+        caught=record.caught or _is_termination(limit),
+        limit=limit,
         durations=Durations(run=max(0.0, (record.scored_at or 0) - (record.provisioned_at or 0))),
     )
 
@@ -180,9 +187,9 @@ def _results(record: EpisodeRecord, plan: RunPlan, key: SampleKey) -> dict[str, 
     return results
 
 
-def _terminated(sample: EvalSample) -> bool:
+def _is_termination(limit: LimitHit | None) -> bool:
     """Whether blue (or an operator) ended the sample: Inspect's limit type `operator`."""
-    return sample.limit is not None and sample.limit.type == "operator"
+    return limit is not None and limit.type == "operator"
 
 
 def _limit(sample: EvalSample) -> LimitHit | None:

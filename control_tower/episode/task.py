@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 import anyio
 from inspect_ai import Task
 from inspect_ai.dataset import Sample
+from inspect_ai.event import SampleLimitEvent
+from inspect_ai.log import transcript
 from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState, solver
@@ -18,7 +20,7 @@ from inspect_ai.util import LimitExceededError
 
 from control_tower.contracts import HarnessSession, Turn
 from control_tower.episode.briefs import blue_context, red_context, system_prompt, task_prompt
-from control_tower.episode.outcome import Outcome, TaskResult
+from control_tower.episode.outcome import LimitHit, Outcome, TaskResult
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.preparation import prepare
 from control_tower.episode.record import EpisodeRecord, record_of_state
@@ -200,9 +202,17 @@ def _cleanup(
         key = keys[_key_id(state)]
         record = record_of_state(state)
         if set(record.scored) == set(plan.scored_tasks(key)):
-            await on_scored(outcome_when_scored(key, record))
+            await on_scored(outcome_when_scored(key, record, _limit_so_far()))
 
     return cleanup
+
+
+def _limit_so_far() -> LimitHit | None:
+    """What ended the agent's work, as the running sample's transcript has it."""
+    events = [e for e in transcript().events if isinstance(e, SampleLimitEvent)]
+    if not events:
+        return None
+    return LimitHit(type=events[0].type, limit=events[0].limit, reason=events[0].message)
 
 
 def _inspect_score(result: TaskScore) -> Score:

@@ -21,6 +21,8 @@ class Progress:
     running: int
     outcomes: tuple[Outcome, ...]
     """Of the samples that are done, in order of completion."""
+    preparing: str = ""
+    """What is done before the first sample can begin, while it is."""
 
 
 class Runner(Protocol):

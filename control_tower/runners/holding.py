@@ -8,8 +8,9 @@ lets go.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from control_tower.episode.outcome import Outcome
@@ -38,23 +39,37 @@ class Hold:
         self._requests: asyncio.Queue[tuple[Callable[[], Awaitable[Any]], Future[Any]] | None] = (
             asyncio.Queue()
         )
+        self._action: asyncio.Future[Any] | None = None
+        """What is being done, in the eval's thread."""
         self._over = False
 
     async def serve(self) -> None:
         """In the eval: do what is asked for until the sample is let go."""
         try:
             while (request := await self._requests.get()) is not None:
-                action, future = request
-                try:
-                    future.set_result(await action())
-                except BaseException as error:  # recorded: it is the asking test's
-                    future.set_exception(error)
+                await self._do(*request)
         finally:
             self._over = True
             while not self._requests.empty():
                 left = self._requests.get_nowait()
                 if left is not None:
                     left[1].set_exception(SandboxGone(_GONE))
+
+    async def _do(self, action: Callable[[], Awaitable[Any]], future: Future[Any]) -> None:
+        """Do one thing; it is a task of its own, so that letting go can end it."""
+        self._action = asyncio.ensure_future(action())
+        try:
+            await asyncio.wait([self._action])
+        except asyncio.CancelledError:
+            self._action.cancel()
+            future.set_exception(SandboxGone(_GONE))
+            raise
+        if self._action.cancelled():
+            future.set_exception(SandboxGone(_GONE))
+        elif (error := self._action.exception()) is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(self._action.result())
 
     def call(self, action: Callable[[], Awaitable[T]]) -> T:
         """From another thread: run `action` in the eval, and wait for what it returns.
@@ -63,18 +78,29 @@ class Hold:
             SandboxGone: the sample was let go.
         """
         future: Future[T] = Future()
-        if self._over:
-            raise SandboxGone(_GONE)
+
+        def ask() -> None:
+            if self._over:
+                future.set_exception(SandboxGone(_GONE))
+            else:
+                self._requests.put_nowait((action, future))
+
         try:
-            self._loop.call_soon_threadsafe(self._requests.put_nowait, (action, future))
-            return future.result()
-        except (CancelledError, asyncio.CancelledError):
+            self._loop.call_soon_threadsafe(ask)
+        except RuntimeError:  # the loop has ended
             raise SandboxGone(_GONE) from None
+        return future.result()
 
     def release(self) -> None:
-        """Let the sample go; from any thread, as often as one likes."""
-        if not self._over:
-            self._loop.call_soon_threadsafe(self._requests.put_nowait, None)
+        """Let the sample go, whatever is being done; from any thread, as often as one likes."""
+
+        def let_go() -> None:
+            self._requests.put_nowait(None)
+            if self._action is not None:
+                self._action.cancel()
+
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(let_go)
 
 
 class LiveSandbox:

@@ -6,6 +6,7 @@ flight. The process that shows progress reads it too.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -81,9 +82,11 @@ class RunJournal:
 
     def ask_to_stop(self, reason: str) -> None:
         """Ask every process of the run to stop; the first reason stays."""
-        path = self._directory / STOP
-        if not path.exists():
-            path.write_text(reason, encoding="utf-8")
+        whole = self._directory / f".{STOP}.{os.getpid()}"
+        whole.write_text(reason, encoding="utf-8")
+        with contextlib.suppress(FileExistsError):
+            os.link(whole, self._directory / STOP)
+        whole.unlink()
 
     def stop_reason(self) -> str | None:
         """Why the run is to stop, or None."""

@@ -77,6 +77,7 @@ class LocalRunner:
         self._thread: threading.Thread | None = None
         self._log: Path | None = None
         """The eval's log, once it was seen: asked for at each sample."""
+        self._preparing = ""
         self._froze = False
         self._sandboxes: Mapping[str, Provision] = {}
         """By environment id."""
@@ -95,10 +96,11 @@ class LocalRunner:
             raise RuntimeError("the runner was started before")
         self._run_directory.mkdir(parents=True, exist_ok=True)
         history = self._journal.history()
+        to_hold = {key.id for key in held}
         for key in keys:
             if key.id not in self._slots:
                 self._slots[key.id] = slot = _Slot(key, lost=history.started.get(key.id, 0))
-                if key in held:
+                if key.id in to_hold:
                     slot.hold = Future()
                     self._unreached += 1
                 elif key.id in history.finished:  # by a worker that this one follows
@@ -137,15 +139,15 @@ class LocalRunner:
 
     def progress(self) -> Progress:
         """A snapshot for a progress line."""
-        return Progress(len(self._slots), self._running, tuple(self._outcomes))
+        return Progress(len(self._slots), self._running, tuple(self._outcomes), self._preparing)
 
     def stop(self) -> None:
         """End the run: nothing more starts, what runs is cancelled, sandboxes are removed."""
         thread = self._thread
         if thread is None:
             return
+        self._closing = True  # first: what is let go must not make room for others
         self._let_go()
-        self._closing = True
         if self._feed is not None:
             self._feed.close()
         thread.join()
@@ -165,7 +167,11 @@ class LocalRunner:
             environments = {
                 key.combination.environment.id: key.combination.environment for key in left
             }
-            self._sandboxes = self._plan.sandbox.provide(environments.values())
+            self._preparing = self._plan.sandbox.provides
+            self._sandboxes = self._plan.sandbox.provide(
+                environments.values(), stopped=lambda: self._closing
+            )
+            self._preparing = ""
             log = asyncio.run(self._evaluate())
             if log is not None and log.error is not None:
                 end = f"{end}: {log.error.message}"
@@ -291,17 +297,20 @@ class LocalRunner:
             slot.hold.set_result(None)
 
     def _mark_provisioned(self, sample_id: str) -> None:
-        future = self._slots[sample_id].provisioned
-        if not future.done():  # a retried sample is provisioned more than once
-            future.set_result(True)
+        slot = self._slots[sample_id]
+        slot.provisionings += 1
+        if not slot.provisioned.done():  # a retried sample is provisioned more than once
+            slot.provisioned.set_result(True)
 
     async def _hold(self, outcome: Outcome) -> None:
         """In the eval: keep a sample that is to be held until it is released."""
         slot = self._slots[outcome.sample_id]
         if slot.hold is None or slot.hold.done() or self._closing:
             return
-        hold = Hold(outcome.model_copy(update={"attempts": slot.lost + 1}))
+        hold = Hold(outcome.model_copy(update={"attempts": slot.lost + slot.provisionings}))
         slot.hold.set_result(hold)
+        if self._closing:  # whoever stops may have looked for held samples just before
+            hold.release()
         await hold.serve()
 
     def _resolve_pending(self, reason: str, *, crashed: bool) -> None:
@@ -340,6 +349,8 @@ class _Slot:
         self.lost = lost
         """Attempts that ended with the processes that made them."""
         self.enqueued_at = 0.0
+        self.provisionings = 0
+        """How many of its attempts in this process had their sandbox."""
         self.provisioned: Future[bool] = Future()
         self.outcome: Future[Outcome] = Future()
         self.hold: Future[Hold | None] | None = None

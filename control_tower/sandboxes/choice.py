@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -34,6 +34,11 @@ class SandboxChoice:
 
     name: SandboxName
     explicit: bool
+
+    @property
+    def provides(self) -> str:
+        """What `provide` does that takes time; empty if it takes none."""
+        return "making images" if self.name == "docker" else ""
 
     def refuse_unfit(self, environment: Environment, *, flag: str) -> None:
         """Refuse an environment that this sandbox cannot hold; touches no engine.
@@ -68,14 +73,11 @@ class SandboxChoice:
         Raises:
             UsageProblem: in one line that says what is missing and the way out.
         """
-        from control_tower.sandboxes.leftovers import remove_leftovers
-
         try:
             if self.name == "docker":
                 _preflight_docker(list(environments), samples_at_once)
             else:
                 _preflight_bwrap(environments)
-            remove_leftovers()
         except SandboxRefused as refusal:
             raise UsageProblem(self._refusal(str(refusal), flag)) from None
         except OSError as error:
@@ -83,11 +85,17 @@ class SandboxChoice:
                 f"{flag} {self.name}: cannot use the state directory: {error}"
             ) from None
 
-    def provide(self, environments: Iterable[Environment]) -> Mapping[str, Provision]:
+    def provide(
+        self, environments: Iterable[Environment], *, stopped: Callable[[], bool] = lambda: False
+    ) -> Mapping[str, Provision]:
         """The sandbox of each environment's samples, by environment id.
 
         Blocks while images are built; one that cannot be built fails that environment's samples
         when they start, and nothing else.
+
+        Args:
+            environments: whose samples are to run.
+            stopped: whether the run is stopped meanwhile; then it returns as soon as it can.
 
         Raises:
             SandboxRefused: the state directory or a compose file cannot be used.
@@ -103,7 +111,7 @@ class SandboxChoice:
         from control_tower.sandboxes.docker import provider as docker
         from control_tower.sandboxes.docker.environment import docker_config
 
-        built = {e.id: docker_config(e) for e in environments}
+        built = {e.id: docker_config(e, stopped=stopped) for e in environments}
         return {
             id: Provision(SandboxEnvironmentSpec(docker.NAME, config), config.problem)
             for id, config in built.items()
@@ -142,22 +150,31 @@ def _bwrap_config(environment: Environment) -> BwrapConfig:
 
 def _preflight_bwrap(environments: Iterable[Environment]) -> None:
     from control_tower.sandboxes.bwrap.preflight import preflight
+    from control_tower.sandboxes.leftovers import remove_leftovers
 
     preflight({e.id: tuple(e.info.portable or ()) for e in environments})
+    remove_leftovers()
 
 
 def _preflight_docker(environments: list[Environment], samples_at_once: int) -> None:
-    from control_tower.sandboxes.docker.compose import needs_network, refuse_unfit, resolved
+    from docker.errors import DockerException
+
+    from control_tower.sandboxes.docker.compose import networks_of, refuse_unfit, resolved
     from control_tower.sandboxes.docker.leftovers import remove_ownerless
     from control_tower.sandboxes.docker.preflight import check_room, preflight
+    from control_tower.sandboxes.leftovers import remove_leftovers
 
     preflight()
-    remove_ownerless()
-    networked = False
+    remove_leftovers()
+    try:
+        remove_ownerless()
+    except DockerException as error:
+        raise SandboxRefused(f"the Docker engine fails: {error}") from None
+    networks = 0
     for environment in environments:
         model = resolved(environment.compose_file)
         internet = environment.info.network == "internet"
         refuse_unfit(environment.compose_file, model, internet=internet)
-        networked |= needs_network(model, internet=internet)
-    if networked:
-        check_room(samples_at_once)
+        networks = max(networks, networks_of(model, internet=internet))
+    if networks:
+        check_room(samples_at_once, networks)

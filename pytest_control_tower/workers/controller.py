@@ -6,11 +6,12 @@ import os
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from control_tower.runners.base import Progress
+from control_tower.sandboxes.errors import SandboxRefused
 from pytest_control_tower.builtin import NODE_ID
 from pytest_control_tower.judging import ControlOutcome
 from pytest_control_tower.progress import ProgressLine
@@ -19,12 +20,13 @@ from pytest_control_tower.run import ControlRun
 from pytest_control_tower.session import NO_SAMPLE, refuse_setup_only
 from pytest_control_tower.summary import ControlSummary
 from pytest_control_tower.terminating import Termination
-from pytest_control_tower.unreported import report_by_id
+from pytest_control_tower.unreported import report_by_id, report_given_up
+from pytest_control_tower.workers.collected import Collected
 from pytest_control_tower.workers.membership import Membership
 from pytest_control_tower.workers.scheduler import ShareScheduling
-from pytest_control_tower.workers.shares import samples_by_node_id, slots_of
 
 if TYPE_CHECKING:
+    from xdist.scheduler import Scheduling
     from xdist.workermanage import WorkerController
 
 _PATIENCE = 60.0
@@ -34,6 +36,7 @@ _LOOK = 0.2
 _OF_THE_USER = "received keyboard-interrupt"
 """What xdist says of a worker that was interrupted; it says other things of failures."""
 _WAITING = "control tower: the workers remove their sandboxes; Ctrl-C once more leaves that to them"
+_GIVEN_UP = "not run: its worker died, and xdist starts no other (--max-worker-restart)"
 
 
 class ControlController:
@@ -42,7 +45,8 @@ class ControlController:
     Args:
         config: pytest's configuration.
         run: the run that the options describe.
-        asked_for: whether the command line asks for a control run.
+        asked_for: whether the command line asks for a control run. If only an ini file sets
+            options, nothing is checked or changed unless a collected item has a sample.
         summary: what reports the run.
         termination: what requests to terminate become.
     """
@@ -56,15 +60,16 @@ class ControlController:
         summary: ControlSummary,
         termination: Termination,
     ) -> None:
-        self._termination = termination
         self._config = config
         self._run = run
         self._asked_for = asked_for
         self._summary = summary
-        self._scheduler = ShareScheduling(config, self._collected, self._sample_ids)
+        self._termination = termination
+        self._scheduler = ShareScheduling(
+            config, self._collected, None if asked_for else self._xdist_s_own
+        )
         self._failures = 0
-        self._node_ids: Mapping[str, str] = {}
-        """Sample id by node id, of all control items."""
+        self._told = Collected()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -73,24 +78,26 @@ class ControlController:
         Raises:
             pytest.UsageError: for the first thing that is wrong or missing.
         """
+        if not self._asked_for:
+            return
         _ = self._run.plan
         self._check_workers()
-        if self._asked_for:
-            refuse_setup_only(self._config)
+        refuse_setup_only(self._config)
+        if self._run.will_run:
             _ = self._run.models
+        self._run.open()
 
     def pytest_configure_node(self, node: WorkerController) -> None:
         """Tell a worker what run it takes part in, and what it takes over."""
         orphans = self._scheduler.join(node)
-        run_id, directory = self._run.open()
-        worker, workers = self._scheduler.number(node), int(node.workerinput["workercount"])
+        if orphans is not None:
+            self._remove_leftovers()
         Membership(
             parent=os.getpid(),
-            run_id=run_id,
-            run_directory=directory,
-            worker=worker,
-            workers=workers,
-            slots=slots_of(self._run.plan.options.max_samples, worker, workers),
+            run_id=self._run.run_id,
+            started_at=self._run.started_at,
+            worker=self._scheduler.number(node),
+            workers=int(node.workerinput["workercount"]),
             items=None if orphans is None or orphans.items is None else tuple(orphans.items),
         ).tell(node.workerinput)
 
@@ -98,6 +105,12 @@ class ControlController:
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> ShareScheduling:
         """Deal items out in shares, whatever `--dist` says."""
         return self._scheduler
+
+    def _xdist_s_own(self) -> Scheduling:
+        """The scheduler that `--dist` asks for, where no item has a sample."""
+        session: Any = self._config.pluginmanager.get_plugin("dsession")
+        own: Scheduling = session.pytest_xdist_make_scheduler(self._config, session.log)
+        return own
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -108,23 +121,35 @@ class ControlController:
         shown = threading.Thread(target=self._show_progress, args=(finished,), daemon=True)
         shown.start()
         self._termination.install()
+        complete = False
         try:
-            return (yield)
+            result = yield
+            complete = True
+            return result
         except Interrupted as stop:
             self._summary.stopped_at_failure = _OF_THE_USER not in str(stop)
             raise
         finally:
             self._termination.begin_end()
             finished.set()
-            self._run.journal().ask_to_stop("the run has ended")
-            self._await_workers()
-            self._report_what_finished()
+            if self._run.began:
+                self._end(complete=complete)
+
+    def _end(self, *, complete: bool) -> None:
+        """See the workers off, and report what they could not report themselves."""
+        self._run.journal().ask_to_stop("the run has ended")
+        self._await_workers()
+        self._remove_leftovers()
+        self._report_what_finished()
+        for node_id in self._scheduler.unreported() if complete else ():
+            if node_id not in self._summary.reports.reported:
+                report_given_up(self._config, node_id, _GIVEN_UP)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Stop all workers where pytest alone would stop its one process."""
         self._failures += report.failed
         most = self._config.getoption("maxfail")
-        if most and self._failures >= most:
+        if self._run.began and most and self._failures >= most:
             self._run.journal().ask_to_stop(f"stopping after {self._failures} failures")
 
     def _check_workers(self) -> None:
@@ -147,27 +172,39 @@ class ControlController:
                 f"each needs at least one sample, so raise {flag} or lower -n"
             )
 
-    def _collected(self, node_ids: Sequence[str]) -> None:
+    def _collected(self, node_ids: Sequence[str]) -> Mapping[str, str]:
         """Take note of the control items, and say what is about to run."""
-        self._node_ids = samples_by_node_id(node_ids, self._sample_ids())
-        if not self._node_ids:
+        self._told = self._read_what_was_collected()
+        if not self._told.samples:
             if self._asked_for and node_ids and not _narrowed(self._config):
                 raise pytest.UsageError(NO_SAMPLE)
-            return
-        self._run.sample_ids = list(dict.fromkeys(self._node_ids.values()))
-        models = self._run.models
-        self._run.began = True
-        for line in describe_start(self._run.plan, models, len(self._run.sample_ids)):
-            self._run.say(line)
+            return {}
+        if not self._asked_for:
+            self._check_workers()
+            refuse_setup_only(self._config)
+        if self._told.to_run and self._run.will_run:
+            self._run.sample_ids = list(self._told.to_run)
+            models = self._run.models
+            self._run.began = True
+            for line in describe_start(self._run.plan, models, len(self._run.sample_ids)):
+                self._run.say(line)
+        return self._told.samples
 
-    def _sample_ids(self) -> list[str]:
-        return [key.id for key in self._run.plan.samples()]
+    def _read_what_was_collected(self) -> Collected:
+        try:
+            _ = self._run.plan
+        except pytest.UsageError:
+            if self._asked_for:
+                raise
+            return Collected()  # a worker would have stumbled over it had an item needed it
+        return Collected.read(self._run.directory)
 
     def _show_progress(self, finished: threading.Event) -> None:
         """In a thread: plain lines, since xdist's own loop leaves no time for others."""
-        line = ProgressLine(self._config, self._progress, self._run.plan.assertion)
+        line: ProgressLine | None = None
         while not finished.wait(_LOOK * 5):
             if self._run.began:
+                line = line or ProgressLine(self._config, self._progress, self._run.plan.assertion)
                 line.show_plain()
 
     def _progress(self) -> Progress:
@@ -186,10 +223,19 @@ class ControlController:
         except KeyboardInterrupt:
             self._run.say(_WAITING)
 
+    def _remove_leftovers(self) -> None:
+        """Remove the sandboxes of workers that died; of one that still lives nothing is touched."""
+        from control_tower.sandboxes.leftovers import remove_leftovers
+
+        try:
+            remove_leftovers()
+        except (SandboxRefused, OSError) as problem:
+            self._run.say(f"control tower: sandboxes are left to the next run: {problem}")
+
     def _report_what_finished(self) -> None:
         """Nothing that was paid for is lost: report what workers could not report themselves."""
-        outcomes = self._run.outcomes() if self._run.began else {}
-        for node_id, sample_id in self._node_ids.items():
+        outcomes = self._run.outcomes()
+        for node_id, sample_id in self._told.samples.items():
             builtin = node_id.startswith(f"{NODE_ID}::")
             outcome = outcomes.get(sample_id)
             if not builtin or outcome is None or node_id in self._summary.reports.reported:
@@ -201,8 +247,8 @@ class ControlController:
 
 def _narrowed(config: pytest.Config) -> bool:
     """Whether the command line leaves out items by other means than paths."""
-    option = config.option
-    return bool(option.keyword or option.markexpr or option.deselect or option.lf)
+    names = ("keyword", "markexpr", "deselect", "lf", "stepwise")
+    return any(config.getoption(name, False) for name in names)
 
 
 def still_runs(worker: int) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from pytest_control_tower.workers.shares import share_of
+from pytest_control_tower.workers.shares import share_of, slots_of
 
 _INPUT = "control_tower"
 
@@ -24,20 +23,23 @@ class Membership(BaseModel):
     parent: int
     """Pid of the process that hands out the shares."""
     run_id: str
-    run_directory: Path
+    started_at: float
+    """When that process began, in seconds since the epoch: it is in the directory's name."""
     worker: int
     """Which worker, from 0; one that takes over has the number of the one that died."""
     workers: int
-    slots: int
-    """How many samples it runs at once."""
     items: tuple[int, ...] | None = None
     """Indices of its items, if it takes over; None: its share of all."""
 
-    def share(self, node_ids: Sequence[str], sample_ids: Sequence[str]) -> list[int]:
+    def share(self, node_ids: Sequence[str], samples: Mapping[str, str]) -> list[int]:
         """Indices of this worker's items among all that were collected; see `share_of`."""
         if self.items is not None:
             return list(self.items)
-        return share_of(node_ids, sample_ids, self.worker, self.workers)
+        return share_of(node_ids, samples, self.worker, self.workers)
+
+    def slots(self, max_samples: int) -> int:
+        """How many samples it runs at once."""
+        return slots_of(max_samples, self.worker, self.workers)
 
     def started_by_parent(self) -> bool:
         """In a worker: whether the process that started it still runs."""
@@ -52,3 +54,10 @@ def membership_of(config: pytest.Config) -> Membership | None:
     """What this process was told, or None if it is no worker of a control run."""
     raw = getattr(config, "workerinput", {}).get(_INPUT)
     return Membership.model_validate_json(raw) if raw is not None else None
+
+
+def deals_out(config: pytest.Config) -> bool:
+    """Whether xdist makes this process one that runs no items itself."""
+    option = config.option
+    distributes = getattr(option, "dist", "no") != "no" and bool(getattr(option, "tx", None))
+    return distributes and not option.collectonly and not hasattr(config, "workerinput")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,13 @@ import pytest
 from pytest_control_tower.workers.shares import share_of
 
 if TYPE_CHECKING:
+    from xdist.scheduler import Scheduling
     from xdist.workermanage import WorkerController
 
 _MOST_CRASHES = 3
-"""Deaths of a worker while it is on one item, after which that item is given up."""
+"""Deaths of a worker while it is on one control item, after which that item is given up."""
+
+Collecting = Callable[[Sequence[str]], Mapping[str, str]]
 
 
 @dataclass
@@ -43,26 +46,29 @@ class ShareScheduling:
     """Deals out items once, so that a worker can run its samples ahead of pytest.
 
     A worker that dies is followed by one that gets what was not reported. It implements xdist's
-    `Scheduling` protocol.
+    `Scheduling` protocol. Where no item has a sample, it leaves all to another scheduler.
 
     Args:
         config: pytest's configuration.
-        collected: called with the ids of all items, once, before any is handed out.
-        sample_ids: the samples that the options select; called after `collected`.
+        collected: called once, with the ids of all items, before any is handed out; gives the
+            sample's id by node id.
+        otherwise: makes the scheduler for when there are no samples; None keeps this one.
     """
 
     def __init__(
         self,
         config: pytest.Config,
-        collected: Callable[[Sequence[str]], None],
-        sample_ids: Callable[[], Sequence[str]],
+        collected: Collecting,
+        otherwise: Callable[[], Scheduling] | None = None,
     ) -> None:
         self._config = config
-        self._sample_ids = sample_ids
         self._collected = collected
+        self._otherwise = otherwise
+        self._delegate: Scheduling | None = None
         self._parts: dict[WorkerController, _Part] = {}
         self._orphans: list[Orphans] = []
         self._crashes: Counter[int] = Counter()
+        self._samples: Mapping[str, str] = {}
         self._refused = False
         """Whether nothing is handed out, since the nodes do not agree on the items."""
         self.collection: Sequence[str] | None = None
@@ -84,6 +90,14 @@ class ShareScheduling:
         """The number of a node that has joined."""
         return self._parts[node].worker
 
+    def unreported(self) -> list[str]:
+        """Ids of the items that no worker has reported, in order; none if others deal them out."""
+        if self._delegate is not None or self.collection is None:
+            return []
+        left = [*(part.pending or [] for part in self._parts.values())]
+        left += [orphans.items or [] for orphans in self._orphans]
+        return [self.collection[index] for index in sorted(i for items in left for i in items)]
+
     @property
     def nodes(self) -> list[WorkerController]:
         """The nodes that take part."""
@@ -92,18 +106,24 @@ class ShareScheduling:
     @property
     def collection_is_completed(self) -> bool:
         """Whether every node has collected."""
+        if self._delegate is not None:
+            return bool(self._delegate.collection_is_completed)
         parts = self._parts.values()
         return bool(parts) and all(part.collection is not None for part in parts)
 
     @property
     def has_pending(self) -> bool:
         """Whether items were handed out and not reported yet."""
+        if self._delegate is not None:
+            return bool(self._delegate.has_pending)
         left = [orphans.items for orphans in self._orphans]
         return any(part.pending for part in self._parts.values()) or any(i != [] for i in left)
 
     @property
     def tests_finished(self) -> bool:
         """Whether all items were reported, or none will be."""
+        if self._delegate is not None:
+            return bool(self._delegate.tests_finished)
         if self._refused:
             return True
         dealt = self.collection is not None and all(part.sent for part in self._parts.values())
@@ -111,67 +131,99 @@ class ShareScheduling:
 
     def add_node(self, node: WorkerController) -> None:
         """A node is up; it joined while it was set up."""
+        if self._delegate is not None:
+            self._delegate.add_node(node)
 
     def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
         """Take note of what a node collected."""
+        if self._delegate is not None:
+            self._delegate.add_node_collection(node, collection)
         self._parts[node].collection = list(collection)
 
     def schedule(self) -> None:
         """Hand each node that has collected its share, and tell it that nothing follows."""
-        if self.collection is None:
-            if self._collections_differ():
-                self._refused = True
-                return
-            self.collection = next(iter(self._parts.values())).collection or []
-            self._collected(self.collection)
-        for node, part in self._parts.items():
-            if part.sent or part.collection is None:
-                continue
-            if part.pending is None:
-                part.pending = share_of(
-                    self.collection, self._sample_ids(), part.worker, part.workers
-                )
-            part.sent = True
-            if part.pending:
-                node.send_runtest_some(part.pending)
-            node.shutdown()  # a worker starts its last item only when it knows that none follows
+        if self._delegate is None and self.collection is None:
+            self._begin()
+        if self._delegate is not None:
+            self._delegate.schedule()
+        elif self.collection is not None:
+            self._deal(self.collection)
 
     def mark_test_complete(
         self, node: WorkerController, item_index: int, duration: float = 0
     ) -> None:
         """An item was reported."""
+        if self._delegate is not None:
+            self._delegate.mark_test_complete(node, item_index, duration)
+            return
         pending = self._parts[node].pending or []
         if item_index in pending:
             pending.remove(item_index)
 
     def mark_test_pending(self, item: str) -> None:
-        """Not offered: a sample is not run again because its item is."""
-        raise NotImplementedError("control runs do not put items back")
+        """Not offered for samples: one is not run again because its item is."""
+        if self._delegate is None:
+            raise NotImplementedError("control runs do not put items back")
+        self._delegate.mark_test_pending(item)
 
     def remove_pending_tests_from_node(
         self, node: WorkerController, indices: Sequence[int]
     ) -> None:
-        """Not offered: shares are fixed."""
-        raise NotImplementedError("control runs do not move items between workers")
+        """Not offered for samples: shares are fixed."""
+        if self._delegate is None:
+            raise NotImplementedError("control runs do not move items between workers")
+        self._delegate.remove_pending_tests_from_node(node, indices)
 
     def remove_node(self, node: WorkerController) -> str | None:
         """Forget a node; what it had not reported is for its successor.
 
         Returns:
-            The item it was on, if that has brought down too many workers; it is given up.
+            The item it was on, if that has brought down too many workers; it is given up. An item
+            without a sample is given up at once, as xdist does.
         """
         part = self._parts.pop(node)
+        if self._delegate is not None:
+            crashed: str | None = self._delegate.remove_node(node)
+            return crashed
         if part.pending is None:
             self._orphans.append(Orphans(part.worker, None))
             return None
         given_up = None
         if part.sent and part.pending and self.collection is not None:
-            self._crashes[part.pending[0]] += 1
-            if self._crashes[part.pending[0]] >= _MOST_CRASHES:
+            first = part.pending[0]
+            self._crashes[first] += 1
+            most = _MOST_CRASHES if self.collection[first] in self._samples else 1
+            if self._crashes[first] >= most:
                 given_up = self.collection[part.pending.pop(0)]
         if part.pending:
             self._orphans.append(Orphans(part.worker, part.pending))
         return given_up
+
+    def _begin(self) -> None:
+        """All nodes have collected: agree on the items, and on who deals them out."""
+        if self._collections_differ():
+            self._refused = True
+            return
+        collection = next(iter(self._parts.values())).collection or []
+        self._samples = self._collected(collection)
+        if self._samples or self._otherwise is None:
+            self.collection = collection
+            return
+        self._delegate = self._otherwise()
+        for node, part in self._parts.items():
+            self._delegate.add_node(node)
+            self._delegate.add_node_collection(node, part.collection or [])
+
+    def _deal(self, collection: Sequence[str]) -> None:
+        for node, part in self._parts.items():
+            if part.sent or part.collection is None:
+                continue
+            if part.pending is None:
+                part.pending = share_of(collection, self._samples, part.worker, part.workers)
+            part.sent = True
+            if part.pending:
+                node.send_runtest_some(part.pending)
+            node.shutdown()  # a worker starts its last item only when it knows that none follows
 
     def _collections_differ(self) -> bool:
         """Report the nodes whose items are not those of the first; whether there are any."""

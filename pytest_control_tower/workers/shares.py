@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
-def samples_by_node_id(node_ids: Sequence[str], sample_ids: Sequence[str]) -> dict[str, str]:
-    """The sample of each item that has one, by its parameters (a test may have others too)."""
-    known = set(sample_ids)
-    found: dict[str, str] = {}
-    for node_id in node_ids:
-        parameters = node_id.partition("[")[2].removesuffix("]")
-        if parameters in known:
-            found[node_id] = parameters
-        elif "/" in parameters:
-            within = f"-{parameters}-"
-            inside = [sample_id for sample_id in known if f"-{sample_id}-" in within]
-            if inside:
-                found[node_id] = max(inside, key=len)
-    return found
-
-
-def groups_of(node_ids: Sequence[str], sample_ids: Sequence[str]) -> list[list[int]]:
+def groups_of(node_ids: Sequence[str], samples: Mapping[str, str]) -> list[list[int]]:
     """Indices of the items that must stay on one worker: tests of one sample share its one run.
 
     The groups are in the order of their first items.
+
+    Args:
+        node_ids: of all items, in order.
+        samples: the sample's id, by node id, of the items that have one.
     """
-    samples = samples_by_node_id(node_ids, sample_ids)
     groups: dict[str, list[int]] = {}
     for index, node_id in enumerate(node_ids):
         groups.setdefault(samples.get(node_id, node_id), []).append(index)
@@ -34,7 +21,7 @@ def groups_of(node_ids: Sequence[str], sample_ids: Sequence[str]) -> list[list[i
 
 
 def share_of(
-    node_ids: Sequence[str], sample_ids: Sequence[str], worker: int, workers: int
+    node_ids: Sequence[str], samples: Mapping[str, str], worker: int, workers: int
 ) -> list[int]:
     """Indices of one worker's items, in order.
 
@@ -42,11 +29,11 @@ def share_of(
 
     Args:
         node_ids: of all items, in order.
-        sample_ids: of all samples that the options select.
+        samples: as for `groups_of`.
         worker: which worker, from 0.
         workers: how many there are.
     """
-    dealt = groups_of(node_ids, sample_ids)[worker::workers]
+    dealt = groups_of(node_ids, samples)[worker::workers]
     return sorted(index for group in dealt for index in group)
 
 

@@ -101,6 +101,50 @@ def test_the_sandbox_is_gone_once_the_last_test_that_asked_has_ended(
     three.run("--ct-all", REFERENCE, "test_mine.py").assert_outcomes(passed=6)
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        "def test_state(broken, control_sandbox):",
+        "@pytest.mark.xfail(run=False)\ndef test_state(control_sandbox):",
+    ],
+)
+def test_a_test_that_never_comes_to_its_sandbox_holds_nothing(
+    three: ControlPytester, first: str
+) -> None:
+    three.pytester.makepyfile(
+        test_mine=f"""
+import pytest
+
+@pytest.fixture
+def broken():
+    raise RuntimeError("mine")
+
+{first}
+    assert False
+"""
+    )
+    result = three.run("--ct-all", REFERENCE, "--ct-max-samples=1", "test_mine.py", "control")
+    assert result.parseoutcomes()["passed"] == 3
+    assert len(three.trajectories()) == 3
+
+
+def test_what_is_known_of_a_held_sample_tells_of_limits_and_attempts(
+    control: ControlPytester,
+) -> None:
+    control.environment(main={name: main_task() for name in ("a", "b")}, side={})
+    control.pytester.makepyfile(
+        test_mine="""
+        def test_state(control_sandbox, control_outcome, control_key):
+            outcome = control_outcome.outcome
+            assert outcome.attempts == (2 if control_key.combination.main_task.id == "b" else 1)
+            assert outcome.limit is not None and outcome.limit.type == "message"
+        """
+    )
+    args = [*flaky(control, only="b", errors=1), "--ct-retry-on-error=1", "--ct-message-limit=3"]
+    result = control.run("--ct-all", *args, "--ct-assert=none", "test_mine.py")
+    result.assert_outcomes(passed=2)
+
+
 def test_a_held_one_beside_one_that_errors_and_is_retried(three: ControlPytester) -> None:
     three.pytester.makepyfile(
         test_mine="""

@@ -113,6 +113,12 @@ def test_text_counts_what_is_done_and_what_came_of_it(pytester: pytest.Pytester)
     )
 
 
+def test_what_comes_before_the_first_sample_is_said(pytester: pytest.Pytester) -> None:
+    stage = Stage(pytester, tty=True)
+    stage.progress = Progress(total=2, running=0, outcomes=(), preparing="making images")
+    assert stage.line.text().startswith("control: making images, 0/2 done, 0 running")
+
+
 def test_what_has_failed_is_what_the_run_asserts(pytester: pytest.Pytester) -> None:
     stage = Stage(pytester, tty=True, assertion="nothing-free")
     outcomes = (outcome(success=True), outcome(success=False), outcome("errored", success=True))

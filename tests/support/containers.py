@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from control_tower.sandboxes.docker.engine import RUN_LABEL, engine
+from control_tower.sandboxes.docker.engine import ENVIRONMENT_LABEL, engine
 
 
 def containers_of(environment: str) -> list[str]:
@@ -21,4 +21,4 @@ def things_of(environment: str) -> list[str]:
 
 
 def _of(environment: str) -> dict[str, str | list[str] | bool]:
-    return {"label": f"{RUN_LABEL}={environment}"}
+    return {"label": f"{ENVIRONMENT_LABEL}={environment}"}

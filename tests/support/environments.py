@@ -12,6 +12,7 @@ RUN useradd --create-home agent
 COPY --chown=agent:agent src /app
 RUN chown agent:agent /app && echo hidden >/secret && chmod 600 /secret
 WORKDIR /app
+ENV PATH=/app/bin:$PATH
 CMD ["sleep", "infinity"]
 """
 COMPOSE = """

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from control_tower.sandboxes.docker.engine import OWNER_LABEL, RUN_LABEL
+from control_tower.sandboxes.docker.engine import ENVIRONMENT_LABEL, OWNER_LABEL
 from control_tower.sandboxes.errors import SandboxRefused
 
 Model = dict[str, Any]
@@ -20,6 +19,8 @@ AGENTS_SERVICE = "default"
 """The service in which the agent works."""
 
 _NO_ADDRESS = "com.docker.network.bridge.inhibit_ipv4"
+_MOST_PROCESSES = 4096
+"""In one container, unless its environment says otherwise."""
 _RESOLVE = 60
 """Seconds."""
 _NAME = "control-tower"
@@ -33,14 +34,17 @@ def resolved(compose_file: Path) -> Model:
         SandboxRefused: `docker compose` does not accept it; with its words.
     """
     command = ["docker", "compose", "-p", _NAME, "-f", str(compose_file)]
-    done = subprocess.run(
-        [*command, "config", "--format", "json"],
-        capture_output=True,
-        text=True,
-        timeout=_RESOLVE,
-        check=False,
-        env=os.environ | {"COMPOSE_PROFILES": os.environ.get("COMPOSE_PROFILES", "")},
-    )
+    try:
+        done = subprocess.run(
+            [*command, "config", "--format", "json"],
+            capture_output=True,
+            text=True,
+            timeout=_RESOLVE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        problem = f"docker compose did not read it within {_RESOLVE} seconds"
+        raise SandboxRefused(f"{compose_file}: {problem}") from None
     if done.returncode != 0:
         said = " / ".join(line.strip() for line in done.stderr.splitlines() if line.strip())
         raise SandboxRefused(f"{compose_file}: docker compose does not accept it: {said[-1000:]}")
@@ -70,8 +74,13 @@ def _problems(model: Model, *, internet: bool) -> Iterator[str]:
     for name, service in model["services"].items():
         if service.get("container_name"):
             yield f"service '{name}' has a container_name, and every sample has one of its own"
-        if any(port.get("published") for port in service.get("ports") or ()):
-            yield f"service '{name}' publishes a port, which only one sample at once could have"
+        if service.get("ports"):
+            yield f"service '{name}' publishes ports, on which all samples would be reached"
+        if any(volume.get("type") == "bind" for volume in service.get("volumes") or ()):
+            yield f"service '{name}' mounts a folder of the host, which all samples would share"
+        for key in ("privileged", "devices", "pid", "ipc", "userns_mode"):
+            if service.get(key) not in (None, False, [], ""):
+                yield f"service '{name}' has {key}, which leads out of its container"
         mode = str(service.get("network_mode") or "none")
         if not internet and mode != "none" and not mode.startswith("service:"):
             yield (
@@ -82,11 +91,14 @@ def _problems(model: Model, *, internet: bool) -> Iterator[str]:
         for name, entry in (model.get(kind) or {}).items():
             if (entry or {}).get("external"):
                 yield f"'{name}' in {kind} is external, and all samples would share it"
+            if ((entry or {}).get("ipam") or {}).get("config"):
+                yield f"'{name}' in {kind} has fixed addresses, which only one sample could have"
 
 
-def needs_network(model: Model, *, internet: bool) -> bool:
-    """Whether each sample takes a network of its own from the engine's pool of addresses."""
-    return internet or len(model["services"]) > 1
+def networks_of(model: Model, *, internet: bool) -> int:
+    """How many networks each sample takes from the engine's pool of addresses."""
+    alone = len(model["services"]) == 1 and not internet
+    return 0 if alone else max(1, len(model.get("networks") or {}))
 
 
 def adapted(
@@ -105,36 +117,54 @@ def adapted(
         owner: value of `OWNER_LABEL`.
         environment: the environment's id.
     """
-    labels = {OWNER_LABEL: owner, RUN_LABEL: environment}
+    labels = {OWNER_LABEL: owner, ENVIRONMENT_LABEL: environment}
     adapted = deepcopy(model)
     adapted.pop("name", None)  # each sample's project has its own
-    alone = not needs_network(model, internet=internet)
     for name, service in adapted["services"].items():
-        service["labels"] = {**(service.get("labels") or {}), **labels}
-        if name in images:
-            service.pop("build", None)
-            service["image"] = images[name]
-            service["pull_policy"] = "never"
-            service["x-local"] = True  # Inspect would pull what is not built otherwise
-        if alone:
+        _adapt_service(service, images.get(name))
+    # Root's, so that the agent cannot end its container; commands name their user.
+    adapted["services"][AGENTS_SERVICE]["user"] = "0:0"
+    if not networks_of(model, internet=internet):
+        adapted.pop("networks", None)
+        for service in adapted["services"].values():
             service.pop("networks", None)
             service["network_mode"] = "none"
-    if alone:
-        adapted.pop("networks", None)
-    for kind in ("networks", "volumes"):
-        for entry in _named(adapted, kind).values():
-            entry["labels"] = {**(entry.get("labels") or {}), **labels}
-            entry.pop("name", None)  # a name would be shared by all samples
-            if kind == "networks" and not internet:
-                entry["internal"] = True
-                # Else the host's own services answer on the bridge's address (Engine 26.1).
-                entry.setdefault("driver_opts", {})[_NO_ADDRESS] = "true"
+    for network in _named(adapted, "networks"):
+        if not internet:
+            _close(network)
+    for thing in (
+        *adapted["services"].values(),
+        *_named(adapted, "networks"),
+        *_named(adapted, "volumes"),
+    ):
+        thing["labels"] = {**(thing.get("labels") or {}), **labels}
     return adapted
 
 
-def _named(model: Model, kind: str) -> dict[str, Any]:
-    """The model's networks or volumes, empty definitions made mappings."""
+def _adapt_service(service: dict[str, Any], image: str | None) -> None:
+    if image is not None:
+        service.pop("build", None)
+        service["image"] = image
+        service["x-local"] = True  # Inspect would pull it otherwise
+    service["pull_policy"] = "never"
+    if "deploy" not in service:  # which has a limit of its own
+        service.setdefault("pids_limit", _MOST_PROCESSES)
+
+
+def _close(network: dict[str, Any]) -> None:
+    """Let it lead nowhere: neither to the world nor to the host."""
+    network.pop("driver", None)
+    network["internal"] = True
+    network["enable_ipv6"] = False
+    # Else the host's own services answer on the bridge's address (Engine 26.1).
+    network.setdefault("driver_opts", {})[_NO_ADDRESS] = "true"
+
+
+def _named(model: Model, kind: str) -> list[dict[str, Any]]:
+    """The model's networks or volumes, without the names that all samples would share."""
     entries = {name: entry or {} for name, entry in (model.get(kind) or {}).items()}
     if entries:
         model[kind] = entries
-    return entries
+    for entry in entries.values():
+        entry.pop("name", None)
+    return list(entries.values())

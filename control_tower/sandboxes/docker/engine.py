@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 OWNER_LABEL = "control-tower.owner"
 """On every container, network and volume: `owner_value` of the process that made it."""
-RUN_LABEL = "control-tower.environment"
+ENVIRONMENT_LABEL = "control-tower.environment"
 """On the same: the environment's id."""
 
 _TIMEOUT = 60

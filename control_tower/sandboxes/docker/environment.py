@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from control_tower.environments.model import Environment
 from control_tower.sandboxes.docker.compose import adapted, resolved
@@ -13,8 +14,14 @@ from control_tower.sandboxes.docker.marker import mark
 from control_tower.sandboxes.owners import own_directory
 
 
-def docker_config(environment: Environment) -> DockerConfig:
+def docker_config(
+    environment: Environment, *, stopped: Callable[[], bool] = lambda: False
+) -> DockerConfig:
     """Build or pull an environment's images, and write the compose file that its samples run.
+
+    Args:
+        environment: whose.
+        stopped: whether to give up; asked again and again while Docker works.
 
     A build that fails is the configuration's `problem`.
 
@@ -28,7 +35,7 @@ def docker_config(environment: Environment) -> DockerConfig:
     names = image_names(environment.id, model)
     problem = None
     try:
-        ensure_images(model, names, owner / f"{environment.id}.build.json")
+        ensure_images(model, names, owner / f"{environment.id}.build.json", stopped)
     except ImagesMissing as failed:
         problem = f"the images of environment '{environment.id}' cannot be made:\n{failed}"
     runs = adapted(

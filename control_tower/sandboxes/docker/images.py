@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
+import os
+import re
 import subprocess
-from collections.abc import Iterator
+import tempfile
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +20,9 @@ from control_tower.sandboxes.docker.compose import Model
 from control_tower.sandboxes.docker.engine import engine
 from control_tower.sandboxes.owners import state_root
 
+_LOOK = 0.2
+"""Seconds between two looks at whether to go on."""
+_STOPPED = "the run was stopped"
 _LINES = 15
 """Lines of a failed build's output that are passed on."""
 
@@ -27,22 +35,30 @@ def image_names(environment: str, model: Model) -> dict[str, str]:
     """Image name by service, of the services that are built.
 
     A name holds a hash over the build's settings and all files of its context, so that an image is
-    built anew when, and only when, one of them changed.
+    built anew when one of them changed, and found again when none did.
     """
     return {
-        service: f"control-tower-{environment}-{service}:{_hash(settings['build'])}".lower()
+        service: f"{_image_name(environment, service)}:{_hash(settings['build'])}"
         for service, settings in model["services"].items()
         if settings.get("build")
     }
 
 
-def ensure_images(model: Model, names: dict[str, str], compose_file: Path) -> None:
+def _image_name(environment: str, service: str) -> str:
+    words = re.findall("[a-z0-9]+", f"{environment} {service}".lower())
+    return "-".join(["control-tower", *words])
+
+
+def ensure_images(
+    model: Model, names: dict[str, str], compose_file: Path, stopped: Callable[[], bool]
+) -> None:
     """Build or pull the images that are not there yet; other processes wait and find them.
 
     Args:
         model: as the environment's author wrote it, resolved.
         names: as `image_names` gives them.
         compose_file: where to write what is built; its directory exists.
+        stopped: whether to give up; asked again and again.
 
     Raises:
         ImagesMissing: with the last lines of the output.
@@ -53,9 +69,9 @@ def ensure_images(model: Model, names: dict[str, str], compose_file: Path) -> No
         for service, settings in model["services"].items()
         if service not in names
     }
-    with _one_at_a_time({**names, **pulled}):
+    with _one_at_a_time({**names, **pulled}, stopped):
         for image in sorted({pulled[service] for service in _missing(pulled)}):
-            _docker("pull", "-q", image)
+            _docker(["pull", "-q", image], stopped)
         missing = _missing(names)
         if not missing:
             return
@@ -64,24 +80,29 @@ def ensure_images(model: Model, names: dict[str, str], compose_file: Path) -> No
             for service in missing
         }
         compose_file.write_text(json.dumps({"services": services}), encoding="utf-8")
-        project = ("compose", "-p", "control-tower", "-f", str(compose_file))
-        _docker(*project, "--progress", "plain", "build", *missing)
+        project = ["compose", "-p", "control-tower", "-f", str(compose_file)]
+        _docker([*project, "--progress", "plain", "build", *missing], stopped)
 
 
-def _docker(*args: str) -> None:
+def _docker(args: list[str], stopped: Callable[[], bool]) -> None:
     """Run Docker's command line; a failure raises the end of its output."""
-    done = subprocess.run(
-        ["docker", *args],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if done.returncode != 0:
-        lines = [line for line in done.stdout.splitlines() if line.strip()]
-        raise ImagesMissing("\n".join(lines[-_LINES:]))
+    with (
+        tempfile.TemporaryFile() as output,
+        subprocess.Popen(
+            ["docker", *args], stdout=output, stderr=output, stdin=subprocess.DEVNULL
+        ) as process,
+    ):
+        while process.poll() is None:
+            if stopped():
+                process.terminate()
+                raise ImagesMissing(_STOPPED)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_LOOK)
+        if process.returncode != 0:
+            output.seek(0)
+            said = output.read().decode(errors="replace")
+            lines = [line for line in said.splitlines() if line.strip()]
+            raise ImagesMissing("\n".join(lines[-_LINES:]))
 
 
 def _missing(names: dict[str, str]) -> list[str]:
@@ -98,21 +119,28 @@ def _missing(names: dict[str, str]) -> list[str]:
 
 
 @contextmanager
-def _one_at_a_time(names: dict[str, str]) -> Iterator[None]:
+def _one_at_a_time(names: dict[str, str], stopped: Callable[[], bool]) -> Iterator[None]:
     """Hold a lock that stands for these very images; the kernel drops a dead holder's."""
     digest = sha256(repr(sorted(names.values())).encode()).hexdigest()[:16]
     with open(state_root() / f".images-{digest}", "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        while True:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            if stopped():
+                raise ImagesMissing(_STOPPED)
+            time.sleep(_LOOK)
         yield
 
 
 def _hash(build: dict[str, Any]) -> str:
+    """Over the settings, the context's files, and a Dockerfile that is elsewhere."""
     digest = sha256(json.dumps(build, sort_keys=True).encode())
     context = Path(str(build.get("context", "")))
-    for path in sorted(context.rglob("*")) if context.is_dir() else ():
-        if "__pycache__" in path.parts or not path.is_file():
-            continue
+    dockerfile = context / str(build.get("dockerfile", "Dockerfile"))
+    found = {path for path in context.rglob("*") if "__pycache__" not in path.parts}
+    for path in sorted(path for path in {*found, dockerfile} if path.is_file()):
         mode = path.stat().st_mode & 0o777
-        digest.update(f"{path.relative_to(context).as_posix()}\0{mode}\0".encode())
+        digest.update(f"{os.path.relpath(path, context)}\0{mode}\0".encode())
         digest.update(sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]

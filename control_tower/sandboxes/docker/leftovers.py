@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from control_tower.sandboxes.docker.engine import OWNER_LABEL, directory_of, engine, owner_value
+from control_tower.sandboxes.owners import state_root
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -28,12 +29,14 @@ def remove_owned(owner: Path) -> list[str] | None:
 
 
 def remove_ownerless() -> list[str]:
-    """Remove everything of this machine's owners whose directories are gone.
+    """Remove everything of owners whose directories in our state directory are gone.
 
     Raises:
+        SandboxRefused: the state directory cannot be used.
         docker.errors.DockerException: the engine does not answer.
     """
     removed: list[str] = []
+    root = state_root()
     with engine() as client:
         containers = client.containers.list(
             all=True, filters={"label": OWNER_LABEL}, ignore_removed=True
@@ -43,7 +46,7 @@ def remove_ownerless() -> list[str]:
         labels += [(network.attrs or {}).get("Labels") or {} for network in networks]
         for value in sorted({found[OWNER_LABEL] for found in labels}):
             directory = directory_of(value)
-            if directory is not None and not directory.exists():
+            if directory is not None and directory.parent == root and not directory.exists():
                 removed += _remove(client, value)
     return removed
 
@@ -67,6 +70,10 @@ def _remove(client: DockerClient, value: str) -> list[str]:
             network.remove()
         except NotFound:
             continue
+        except APIError as error:
+            if error.status_code not in (_BEING_REMOVED, _IN_USE):
+                raise
+            continue  # somebody else is removing its containers at this moment, and then it
         removed.append(f"network {network.name} of a run that ended")
     for volume in client.volumes.list(filters=filters):
         try:
@@ -79,3 +86,5 @@ def _remove(client: DockerClient, value: str) -> list[str]:
 
 _BEING_REMOVED = 409
 """HTTP status when somebody else removes the same container at this moment."""
+_IN_USE = 403
+"""HTTP status when a network has containers."""

@@ -43,8 +43,12 @@ def preflight() -> None:
         )
 
 
-def check_room(networks: int) -> None:
-    """Make sure that the engine has addresses for that many more networks.
+def check_room(samples: int, networks: int = 1) -> None:
+    """Make sure that the engine has addresses for the networks of samples that run at once.
+
+    Args:
+        samples: how many run at once.
+        networks: how many each of them takes.
 
     Raises:
         SandboxRefused: in one line, with the ways to more room.
@@ -52,11 +56,12 @@ def check_room(networks: int) -> None:
     with _answering_engine() as client:
         taken = [subnet for network in client.networks.list() for subnet in _subnets(network)]
         room = free_networks(client.info().get("DefaultAddressPools"), taken)
-    if room < networks:
+    if room < samples * networks:
+        each = "one" if networks == 1 else str(networks)
         raise SandboxRefused(
-            f"the engine has addresses for {room} more networks, and {networks} samples at once "
-            "need one each; lower the number of samples at once, remove networks that are not used "
-            "(docker network prune), or give the engine a larger default-address-pool"
+            f"the engine has addresses for {room} more networks, and {samples} samples at once "
+            f"need {each} each; lower the number of samples at once, remove networks that are not "
+            "used (docker network prune), or give the engine a larger default-address-pool"
         )
 
 
@@ -112,6 +117,8 @@ def free_networks(pools: list[dict[str, Any]] | None, taken: list[str]) -> int:
     free = 0
     for pool in pools or _DEFAULT_POOLS:
         base = ipaddress.ip_network(str(pool["Base"]), strict=False)
+        if base.version != 4:
+            continue
         size = max(int(str(pool["Size"])), base.prefixlen)
         inside = [n for n in used if n.version == base.version and n.overlaps(base)]
         # A larger network takes the place of several of this size; a smaller one that of one.

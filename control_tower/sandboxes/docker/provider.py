@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from base64 import b64decode
 from collections.abc import Sequence
 from typing import Any, Literal, overload
@@ -13,11 +14,12 @@ from inspect_ai.util import (
     SandboxEnvironment,
     SandboxEnvironmentConfigType,
     SandboxEnvironmentLimits,
+    SandboxUnavailableError,
     sandboxenv,
 )
 from typing_extensions import override
 
-from control_tower._inspect_compat import InspectDocker
+from control_tower._inspect_compat import InspectDocker, parts_of
 from control_tower.sandboxes.checking import AS_AGENT, ChecksApart
 from control_tower.sandboxes.docker.compose import AGENTS_SERVICE
 from control_tower.sandboxes.docker.config import DockerConfig
@@ -31,6 +33,9 @@ _FILE_TIMEOUT = 120
 """Seconds for one step of reading or writing a file."""
 _PIECE = 6 * 2**20
 """Bytes that are read at once: in base64 they fit into what Inspect takes from one command."""
+
+_PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+"""For our own commands: an image's path may hold folders that the agent can write."""
 
 _AS_ROOT = f"""
 uid=$(id -u "$0") && gid=$(id -g "$0") || exit 125
@@ -52,8 +57,9 @@ class DockerSandbox(InspectDocker, ChecksApart):
 
     def __init__(self, inner: InspectDocker, config: DockerConfig, service: str) -> None:
         agents = service == AGENTS_SERVICE
-        folder = config.workspace if agents else inner._working_dir
-        super().__init__(inner._service, inner._project, folder)
+        parts = parts_of(inner)
+        folder = config.workspace if agents else parts.working_dir
+        super().__init__(service, parts.project, folder)
         self._config = config
         self._agent = config.agent_user if agents else None
 
@@ -97,14 +103,18 @@ class DockerSandbox(InspectDocker, ChecksApart):
         Raises:
             TimeoutError: the time was up.
         """
-        return await super().exec(
-            ["sh", "-c", _AS_ROOT, self._config.agent_user, *cmd],
-            input=input,
-            cwd=self._config.workspace,
-            user="root",
-            timeout=None if timeout is None else max(1, int(timeout)),
-            timeout_retry=False,
-        )
+        try:
+            return await super().exec(
+                ["/bin/sh", "-c", _AS_ROOT, self._config.agent_user, *cmd],
+                input=input,
+                cwd=self._config.workspace,
+                env=_PATH,
+                user="root",
+                timeout=None if timeout is None else max(1, int(timeout)),
+                timeout_retry=False,
+            )
+        except SandboxUnavailableError as gone:  # the agent may have ended its container
+            return ExecResult(False, 137, "", str(gone))
 
     @overload
     async def read_file(self, file: str, text: Literal[True] = True) -> str: ...
@@ -129,7 +139,7 @@ class DockerSandbox(InspectDocker, ChecksApart):
         path = self.container_file(file)
         while True:
             command = read_piece_command(path, len(contents), _PIECE)
-            piece = b64decode(await self._helped(file, command))
+            piece = _decoded(file, await self._helped(file, command))
             contents += piece
             if len(contents) > SandboxEnvironmentLimits.MAX_READ_FILE_SIZE:
                 limit = SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR
@@ -150,7 +160,7 @@ class DockerSandbox(InspectDocker, ChecksApart):
     async def _helped(self, file: str, command: list[str], input: str | bytes = "") -> str:
         """What a helper of ours prints."""
         done = await self.exec(
-            command, input=input, cwd="/", timeout=_FILE_TIMEOUT, timeout_retry=False
+            command, input=input, cwd="/", env=_PATH, timeout=_FILE_TIMEOUT, timeout_retry=False
         )
         if not done.success:
             raise failure(file, done.returncode, done.stderr.encode())
@@ -227,3 +237,10 @@ class DockerSandbox(InspectDocker, ChecksApart):
         with anyio.CancelScope(shield=True):
             path = config.compose_file if isinstance(config, DockerConfig) else None
             await super().sample_cleanup(task_name, path, environments, False)
+
+
+def _decoded(file: str, text: str) -> bytes:
+    try:
+        return b64decode(text)
+    except ValueError as error:
+        raise OSError(errno.EIO, f"its contents arrived damaged: {error}", file) from None

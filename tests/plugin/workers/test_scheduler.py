@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 
 from pytest_control_tower.workers.scheduler import ShareScheduling
 
-SAMPLES = [f"mini/{name}/-" for name in "abcdef"]
-IDS = [f"control::test_sample[{sample}]" for sample in SAMPLES]
+SAMPLES = {f"control::test_sample[mini/{name}/-]": f"mini/{name}/-" for name in "abcdef"}
+IDS = list(SAMPLES)
 
 
 class Node:
@@ -52,7 +53,11 @@ def collected() -> list[str]:
 
 @pytest.fixture
 def scheduler(reports: Reports, collected: list[str]) -> ShareScheduling:
-    return ShareScheduling(reports, collected.extend, lambda: SAMPLES)  # type: ignore[arg-type]
+    def collecting(node_ids: Sequence[str]) -> Mapping[str, str]:
+        collected.extend(node_ids)
+        return SAMPLES
+
+    return ShareScheduling(reports, collecting)  # type: ignore[arg-type]
 
 
 def start(scheduler: ShareScheduling, *nodes: Any, ids: list[str] = IDS) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -221,3 +222,80 @@ def test_workers_that_collect_other_items_are_told_apart(six: ControlPytester) -
     assert result.ret != 0
     assert lines_with(result, "worker gw1 collected other items than gw0")
     assert not list(Path(six.pytester.path).glob("logs/*/*.eval"))
+
+
+def test_ini_keys_alone_leave_xdist_to_a_project_s_other_tests(six: ControlPytester) -> None:
+    six.pytester.makeini("[pytest]\nct_env = mini\nct_all = true\nct_max_samples = 1\n")
+    body = "import os\n\ndef test_it{n}():\n    print('in', os.environ['PYTEST_XDIST_WORKER'])\n"
+    for name in ("test_one", "test_two"):
+        tests = "".join(body.format(n=n).removeprefix("import os\n") for n in range(4))
+        six.pytester.makepyfile(**{name: f"import os\n{tests}"})
+    plain = ["-m", "pytest", "-p", "no:cacheprovider", "-n", "2", "--dist=loadfile", "-rP", "-v"]
+    result = six.pytester.run(sys.executable, *plain)
+    result.assert_outcomes(passed=8)
+    workers = {
+        name: {line.split()[0] for line in result.outlines if f"PASSED {name}.py" in line}
+        for name in ("test_one", "test_two")
+    }
+    assert all(len(found) == 1 for found in workers.values()), workers
+    assert not list(six.pytester.path.glob("logs/*"))
+
+
+def test_ini_keys_select_for_control_tests_under_workers(six: ControlPytester) -> None:
+    keys = "ct_env = mini\nct_all = true\nct_sandbox = bwrap\nct_untrusted_policy = reference\n"
+    six.pytester.makeini(f"[pytest]\n{keys}")
+    six.pytester.makepyfile(test_mine="def test_it(control_outcome): control_outcome.check()\n")
+    result = six.pytester.run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2")
+    result.assert_outcomes(passed=6)
+    assert len(six.trajectories()) == 6
+
+
+def test_a_plan_of_the_set_up_runs_nothing(six: ControlPytester) -> None:
+    result = six.run_apart("--ct-all", REFERENCE, "-n", "2", "--setup-plan")
+    assert result.ret == 0
+    assert not six.trajectories()
+
+
+def test_no_worker_in_a_dead_one_s_place_is_no_success(six: ControlPytester) -> None:
+    policy = "--ct-untrusted-policy=support.policies:kills_its_process"
+    policy_args = {"only": "[task0]", "times": 1, "notes": six.pytester.path, "after": 3}
+    given = [f"--ct-untrusted-policy-arg={name}={value}" for name, value in policy_args.items()]
+    result = six.run_apart("--ct-all", policy, *given, "-n", "2", "--max-worker-restart=0")
+    outcomes = result.parseoutcomes()
+    assert result.ret == 1
+    assert outcomes["failed"] >= 1
+    assert outcomes["failed"] + outcomes["passed"] == 6
+    assert lines_with(result, "not run: its worker died, and xdist starts no other")
+
+
+def test_skipped_tests_count_as_they_do_alone(six: ControlPytester) -> None:
+    six.pytester.makepyfile(
+        test_mine="""
+        import pytest
+
+        @pytest.mark.skip
+        def test_it(control_outcome):
+            assert False
+        """
+    )
+    alone = six.run_apart("--ct-all", REFERENCE, "test_mine.py")
+    workers = six.run_apart("--ct-all", REFERENCE, "-n", "2", "test_mine.py")
+    assert alone.parseoutcomes() == workers.parseoutcomes() == {"skipped": 6}
+    assert alone.ret == workers.ret == 0
+    assert not lines_with(workers, "control tower: 6 samples")
+
+
+def test_a_plain_test_that_crashes_is_not_tried_again(six: ControlPytester) -> None:
+    six.pytester.makepyfile(
+        test_mine="""
+        import os
+        from pathlib import Path
+
+        def test_it():
+            Path("tries").open("a").write("x")
+            os._exit(3)
+        """
+    )
+    result = six.run_apart("--ct-all", REFERENCE, "-n", "2", "test_mine.py", "control")
+    result.assert_outcomes(passed=6, failed=1)
+    assert (six.pytester.path / "tries").read_text() == "x"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from control_tower.sandboxes.docker.compose import Model, adapted, needs_network, refuse_unfit
-from control_tower.sandboxes.docker.engine import OWNER_LABEL, RUN_LABEL
+from control_tower.sandboxes.docker.compose import Model, adapted, networks_of, refuse_unfit
+from control_tower.sandboxes.docker.engine import ENVIRONMENT_LABEL, OWNER_LABEL
 from control_tower.sandboxes.errors import SandboxRefused
 
 ALONE: Model = {
@@ -42,14 +42,14 @@ def test_a_lone_service_without_internet_has_no_network() -> None:
     assert made["services"]["default"]["network_mode"] == "none"
     assert "networks" not in made["services"]["default"]
     assert "networks" not in made
-    assert not needs_network(ALONE, internet=False)
+    assert not networks_of(ALONE, internet=False)
 
 
 def test_several_services_share_a_network_that_leads_nowhere() -> None:
     made = runs(PAIR)
     assert made["networks"]["default"]["internal"] is True
     assert made["services"]["db"]["networks"] == {"default": None}
-    assert needs_network(PAIR, internet=False)
+    assert networks_of(PAIR, internet=False) == 1
 
 
 @pytest.mark.parametrize("model", [ALONE, PAIR])
@@ -57,7 +57,7 @@ def test_with_internet_networks_are_as_written(model: Model) -> None:
     made = runs(model, internet=True)
     assert "internal" not in made["networks"]["default"]
     assert "network_mode" not in made["services"]["default"]
-    assert needs_network(model, internet=True)
+    assert networks_of(model, internet=True) == 1
 
 
 def test_built_services_have_their_image_and_are_not_built_again() -> None:
@@ -69,7 +69,7 @@ def test_built_services_have_their_image_and_are_not_built_again() -> None:
 
 def test_everything_carries_our_labels_beside_its_own() -> None:
     made = runs(PAIR)
-    ours = {OWNER_LABEL: "host:/run", RUN_LABEL: "mini"}
+    ours = {OWNER_LABEL: "host:/run", ENVIRONMENT_LABEL: "mini"}
     assert made["services"]["db"]["labels"] == {"mine": "1", **ours}
     for kind in ("networks", "volumes"):
         for entry in made[kind].values():
@@ -80,6 +80,13 @@ def test_no_name_is_shared_by_samples() -> None:
     made = runs(PAIR)
     assert "name" not in made
     assert "name" not in made["networks"]["default"]
+
+
+def test_the_agent_s_container_is_root_s_and_processes_are_limited() -> None:
+    services = runs(PAIR)["services"]
+    assert services["default"]["user"] == "0:0"
+    assert "user" not in services["db"]
+    assert all(service["pids_limit"] == 4096 for service in services.values())
 
 
 def test_the_model_itself_is_left_alone() -> None:
@@ -93,7 +100,10 @@ def test_the_model_itself_is_left_alone() -> None:
     [
         ("db", {}, "there is no service 'default', which is the agent's"),
         ("default", {"container_name": "x"}, "service 'default' has a container_name"),
-        ("default", {"ports": [{"target": 80, "published": "8080"}]}, "publishes a port"),
+        ("default", {"ports": [{"target": 80, "published": "8080"}]}, "publishes ports"),
+        ("default", {"privileged": True}, "has privileged, which leads out of its container"),
+        ("default", {"pid": "host"}, "has pid, which leads out"),
+        ("default", {"volumes": [{"type": "bind", "source": "/x"}]}, "mounts a folder of the host"),
         ("default", {"network_mode": "host"}, "has network_mode 'host', and environment.yaml says"),
     ],
 )
@@ -116,7 +126,7 @@ def test_what_all_samples_would_share_is_refused(kind: str) -> None:
 def test_what_each_sample_can_have_is_not() -> None:
     for model in (ALONE, PAIR):
         refuse_unfit(Path("compose.yml"), model, internet=False)
-    odd = {"services": {"default": {"network_mode": "service:db", "ports": [{"target": 80}]}}}
+    odd = {"services": {"default": {"network_mode": "service:db", "privileged": False}}}
     refuse_unfit(Path("compose.yml"), odd, internet=False)
     host = {"services": {"default": {"network_mode": "host"}}}
     refuse_unfit(Path("compose.yml"), host, internet=True)

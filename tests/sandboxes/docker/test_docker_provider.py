@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
 import pytest
+from inspect_ai.util import SandboxUnavailableError
 from support.containers import containers_of
 from support.environments import write_compose
 
@@ -93,6 +95,37 @@ def test_a_check_runs_as_root_and_what_the_agent_may_alter_as_the_agent(opened) 
     anyio.run(check)
 
 
+def test_an_agent_that_ends_its_container_has_failed_and_not_escaped(opened) -> None:
+    end = "kill -9 -1; kill -9 1; pkill -9 sleep; true"
+
+    async def check() -> None:
+        async with opened() as box:
+            await box.exec(["sh", "-c", end])
+            done = await exec_check(box, ["echo", "CORRECT: still there"], input="", timeout=60)
+            assert done.stdout == "CORRECT: still there\n"
+            with suppress(SandboxUnavailableError):
+                await box.exec(["sh", "-c", end], user="root")
+            done = await exec_check(box, ["echo", "CORRECT: x"], input="", timeout=60)
+            assert not done.success
+            assert done.stdout == ""
+
+    anyio.run(check)
+
+
+def test_the_agent_s_programs_are_not_taken_for_the_system_s(opened) -> None:
+    fake = "mkdir -p /app/bin; for n in id setpriv base64 head; do printf '#!/bin/sh\\necho no' >/app/bin/$n; done; chmod +x /app/bin/*"
+
+    async def check() -> None:
+        async with opened() as box:
+            await box.exec(["sh", "-c", fake])
+            await box.write_file("file.txt", "text")
+            assert await box.read_file("file.txt") == "text"
+            done = await exec_check(box, ["sh", "-c", "$CT_AS_AGENT id -un"], input="", timeout=60)
+            assert done.stdout == "agent\n"
+
+    anyio.run(check)
+
+
 def test_the_image_is_built_once_and_named_after_its_files(
     environment: Environment, config: DockerConfig
 ) -> None:
@@ -121,9 +154,7 @@ def test_an_image_that_cannot_be_pulled_is_said_in_the_same_way(environment: Env
     assert "registry.invalid" in (docker_config(environment).problem or "")
 
 
-def test_what_a_dead_owner_left_is_removed_and_a_living_one_s_is_not(
-    opened, state: Path, tmp_path: Path
-) -> None:
+def test_a_living_run_s_sandboxes_are_no_leftovers(opened) -> None:
     async def check() -> None:
         async with opened() as box:
             running = containers_of("tiny")

@@ -184,6 +184,8 @@ class ControlReports:
             terminal.write_line(line)
         for what, ids in self._unreported(sample_ids, outcomes).items():
             _write_ids(terminal, what, ids)
+        again = [f"{o.sample_id} ({o.attempts})" for o in self._outcomes.values() if o.attempts > 1]
+        _write_ids(terminal, "ran more than once (attempts)", again)
         no_verdict = [name for o in self._outcomes.values() for name in _without_verdict(o)]
         _write_ids(terminal, "not done only because the check came to no clear verdict", no_verdict)
         for log in sorted(run_directory.glob("*.eval")):

@@ -119,6 +119,7 @@ def test_a_worker_that_is_killed_loses_no_result(six: ControlPytester) -> None:
     result = six.run_apart("--ct-all", policy, *given, "-n", "2")
     result.assert_outcomes(passed=6)
     assert result.ret == 0
+    assert lines_with(result, "ran more than once (attempts): mini/task4/- (2)")
     attempts = {name: t["attempts"] for name, t in six.trajectories().items()}
     assert attempts == {f"mini.task{n}.-": 2 if n == 4 else 1 for n in range(6)}
     started = Counter(e.sample_id for e in six.journal() if e.event == "started")

@@ -20,6 +20,8 @@ from support.containers import things_of
 from support.environments import EnvironmentFiles, main_task
 
 TESTS = Path(__file__).parents[1]
+HEEDING = ["env", "--default-signal=INT,TERM,HUP"]
+"""What whoever started the tests ignores (nohup, a shell's background) is not ignored here."""
 DEADLINE = 240.0
 """Seconds after which waiting is given up; nothing depends on it when all is well."""
 MOST_JITTER = 6.0
@@ -165,7 +167,8 @@ class KilledRun:
 
     def _command(self, *args: str) -> list[str]:
         own = [f"--ct-env={self.environment}", f"--ct-sandbox={self._cell.sandbox}"]
-        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *own, *args]
+        pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *own, *args]
+        return [*HEEDING, *pytest]
 
     def _await_moment(self, process: subprocess.Popen[str]) -> None:
         conditions: dict[Moment, Callable[[], object]] = {
@@ -234,7 +237,7 @@ def problems_of(cell: Cell, ended: Ended) -> list[str]:
         found.append(f"left when it had ended: {ended.left_at_once}")
     if ended.next_code != 0:
         found.append(f"the next run failed: {ended.next_output[-1500:]}")
-    if cell.number in (signal.SIGINT, signal.SIGTERM) and ended.code not in (0, 2, 130):
+    if cell.number in (signal.SIGINT, signal.SIGTERM) and ended.code not in _codes(cell):
         found.append(f"exit {ended.code}: {ended.output[-1500:]}")
     if lost := ended.finished - ended.history.finished.keys():
         found.append(f"lost: {sorted(lost)}")
@@ -250,3 +253,11 @@ def problems_of(cell: Cell, ended: Ended) -> list[str]:
     if told and ("INTERNALERROR" in ended.output or "Traceback" in ended.output):
         found.append(f"a traceback: {ended.output[-3000:]}")
     return found
+
+
+def _codes(cell: Cell) -> tuple[int, ...]:
+    """The exit codes that an interrupted run may have."""
+    if cell.moment == "stopping":  # the second signal can come when pytest has ended
+        return 2, 130
+    # At any moment includes the last one, and a worker that has not begun is only replaced.
+    return (0, 2) if cell.moment == "any" or cell.target == "worker" else (2,)

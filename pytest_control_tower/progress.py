@@ -72,11 +72,15 @@ class ProgressLine:
             return False
         return True
 
-    def show_plain(self) -> None:
-        """Write a plain line if it is time for one; from any thread."""
+    def show_plain(self, *, whole: bool = False) -> None:
+        """Write a plain line if it is time for one; from any thread.
+
+        Args:
+            whole: end the line; otherwise pytest does, with what it writes next.
+        """
         if not self._quiet and self._clock() - self._last_plain >= _PLAIN_INTERVAL:
             self._last_plain = self._clock()
-            self._write_plain(self.text())
+            self._write_plain(self.text(), whole=whole)
 
     def text(self) -> str:
         """Done, running, failed, errored, elapsed and tokens."""
@@ -105,10 +109,13 @@ class ProgressLine:
         else:
             self.show_plain()
 
-    def _write_plain(self, text: str) -> None:
+    def _write_plain(self, text: str, *, whole: bool) -> None:
         """Write a line that pytest ends itself, with the newline it begins its next line with."""
         if self._reporter is not None:
             self._reporter.ensure_newline()
+            if whole:
+                self._reporter.write_line(text)
+                return
         writer = self._config.get_terminal_writer()
         if writer.width_of_current_line:
             writer.line()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Generator, Sequence
 
@@ -148,6 +149,7 @@ class ControlSession:
                 self.run.stop()
 
     def _start(self, items: Sequence[pytest.Item]) -> None:
+        keep_traces_out_of_reports(self._config)
         for message, category in OTHERS_WARNINGS:  # for the waiting between items
             warnings.filterwarnings("ignore", message, category)
         self.run.start(items)
@@ -245,3 +247,16 @@ def refuse_setup_only(config: pytest.Config) -> None:
         raise pytest.UsageError(
             "--setup-only would run samples and judge none; use --setup-plan or --collect-only"
         )
+
+
+def keep_traces_out_of_reports(config: pytest.Config) -> None:
+    """Keep Inspect's traces, two for every command in a sandbox, out of what pytest captures."""
+    plugin = config.pluginmanager.get_plugin("logging-plugin")
+    for name in ("caplog_handler", "report_handler"):
+        handler = getattr(plugin, name, None)
+        if handler is not None and _is_worth_reporting not in handler.filters:
+            handler.addFilter(_is_worth_reporting)
+
+
+def _is_worth_reporting(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.DEBUG or not record.name.startswith("inspect_ai")

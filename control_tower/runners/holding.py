@@ -57,7 +57,11 @@ class Hold:
 
     async def _do(self, action: Callable[[], Awaitable[Any]], future: Future[Any]) -> None:
         """Do one thing; it is a task of its own, so that letting go can end it."""
-        self._action = asyncio.ensure_future(action())
+
+        async def act() -> Any:  # so that what `action` raises at once is the task's, too
+            return await action()
+
+        self._action = asyncio.ensure_future(act())
         try:
             await asyncio.wait([self._action])
         except asyncio.CancelledError:
@@ -116,8 +120,19 @@ class LiveSandbox:
         self._service = service
 
     def service(self, name: str) -> LiveSandbox:
-        """The sandbox of another service of the environment."""
-        return LiveSandbox(self._hold, name)
+        """The sandbox of another service of the environment.
+
+        Raises:
+            SandboxGone: the sample was let go.
+            ValueError: it has no such service.
+        """
+        other = LiveSandbox(self._hold, name)
+
+        async def look() -> None:
+            other._box()
+
+        self._hold.call(look)
+        return other
 
     def exec(
         self,

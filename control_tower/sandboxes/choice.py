@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from control_tower.environments.model import Environment
 from control_tower.errors import UsageProblem, unknown_name
-from control_tower.sandboxes.errors import SandboxRefused
+from control_tower.sandboxes.errors import EnvironmentRefused, SandboxRefused
 
 if TYPE_CHECKING:
     from inspect_ai.util import SandboxEnvironmentSpec
@@ -79,7 +79,7 @@ class SandboxChoice:
             else:
                 _preflight_bwrap(environments)
         except SandboxRefused as refusal:
-            raise UsageProblem(self._refusal(str(refusal), flag)) from None
+            raise UsageProblem(self._refusal(refusal, flag)) from None
         except OSError as error:
             raise UsageProblem(
                 f"{flag} {self.name}: cannot use the state directory: {error}"
@@ -117,8 +117,9 @@ class SandboxChoice:
             for id, config in built.items()
         }
 
-    def _refusal(self, reason: str, flag: str) -> str:
-        if self.name == "docker" and not self.explicit:
+    def _refusal(self, reason: SandboxRefused, flag: str) -> str:
+        of_machine = not isinstance(reason, EnvironmentRefused)
+        if self.name == "docker" and not self.explicit and of_machine:
             return f"{reason}; or run portable environments without Docker: {flag} bwrap"
         return f"{flag} {self.name}: {reason}"
 
@@ -159,9 +160,10 @@ def _preflight_bwrap(environments: Iterable[Environment]) -> None:
 def _preflight_docker(environments: list[Environment], samples_at_once: int) -> None:
     from docker.errors import DockerException
 
-    from control_tower.sandboxes.docker.compose import networks_of, refuse_unfit, resolved
+    from control_tower.sandboxes.docker.compose import networks_of, resolved
     from control_tower.sandboxes.docker.leftovers import remove_ownerless
     from control_tower.sandboxes.docker.preflight import check_room, preflight
+    from control_tower.sandboxes.docker.unfit import refuse_unfit
     from control_tower.sandboxes.leftovers import remove_leftovers
 
     preflight()

@@ -7,5 +7,9 @@ class SandboxRefused(Exception):
     """This machine cannot run the sandbox; `str()` is one line with the cause and the way out."""
 
 
+class EnvironmentRefused(SandboxRefused):
+    """The sandbox cannot run this environment, on any machine."""
+
+
 class SandboxStartError(RuntimeError):
     """One sandbox did not come up; the message says why, with the words of the tool that failed."""

@@ -205,7 +205,7 @@ class ControlController:
         while not finished.wait(_LOOK * 5):
             if self._run.began:
                 line = line or ProgressLine(self._config, self._progress, self._run.plan.assertion)
-                line.show_plain()
+                line.show_plain(whole=True)
 
     def _progress(self) -> Progress:
         history = self._run.journal().history()

@@ -96,6 +96,7 @@ def test_a_compose_file_that_compose_refuses_is_one_line(control: ControlPyteste
     [line] = [line for line in result.errlines if line.strip()]
     assert "codebase/compose.yml: docker compose does not accept it" in line
     assert "imgae" in line
+    assert "bwrap" not in line
 
 
 def test_siblings_are_reached_by_name_and_nothing_outside_is(control: ControlPytester) -> None:

@@ -52,6 +52,8 @@ def test_the_final_state_can_be_read_run_and_written(three: ControlPytester) -> 
             assert (done.returncode, done.stdout) == (0, "mine")
             assert control_sandbox.exec(["cat"], input="in").stdout == "in"
             assert control_sandbox.service("default").exec(["true"]).success
+            with pytest.raises(ValueError, match="db"):
+                control_sandbox.service("db")
             assert not control_sandbox.exec(["sh", "-c", "exit 3"]).success
             with pytest.raises(FileNotFoundError):
                 control_sandbox.read_file("none.txt")
@@ -195,6 +197,7 @@ def test_the_scores_of_a_held_sample_are_in_the_log_when_the_run_is_cut_short(
     assert result.ret == (2 if "Keyboard" in first else 1)
     assert scores_in_logs(three) == {"mini/a/-": ["main_task"]}
     assert set(three.trajectories()) == {"mini.a.-"}
+    assert not lines_with(result, "TRACE")
     assert not [path for path in (three.pytester.path / "state").glob("run-*/*") if path.is_dir()]
 
 

@@ -282,7 +282,7 @@ class BwrapSandbox(SandboxEnvironment, ChecksApart):
     def _check_user(self, user: str | None) -> None:
         if user not in (None, AGENT, str(AGENT_UID)):
             raise SandboxUserUnsupportedError(
-                f"the {NAME} sandbox has one user, {AGENT} ({AGENT_UID}); not {user!r}"
+                f"the bwrap sandbox has one user, {AGENT} ({AGENT_UID}); not {user!r}"
             )
 
 

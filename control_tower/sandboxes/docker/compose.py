@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from control_tower.sandboxes.docker.engine import ENVIRONMENT_LABEL, OWNER_LABEL
-from control_tower.sandboxes.errors import SandboxRefused
+from control_tower.sandboxes.errors import EnvironmentRefused
 
 Model = dict[str, Any]
 """A compose file as `docker compose config` resolves it."""
@@ -31,7 +31,7 @@ def resolved(compose_file: Path) -> Model:
     """The compose file with variables, extensions and relative paths resolved.
 
     Raises:
-        SandboxRefused: `docker compose` does not accept it; with its words.
+        EnvironmentRefused: `docker compose` does not accept it; with its words.
     """
     command = ["docker", "compose", "-p", _NAME, "-f", str(compose_file)]
     try:
@@ -44,55 +44,14 @@ def resolved(compose_file: Path) -> Model:
         )
     except subprocess.TimeoutExpired:
         problem = f"docker compose did not read it within {_RESOLVE} seconds"
-        raise SandboxRefused(f"{compose_file}: {problem}") from None
+        raise EnvironmentRefused(f"{compose_file}: {problem}") from None
     if done.returncode != 0:
         said = " / ".join(line.strip() for line in done.stderr.splitlines() if line.strip())
-        raise SandboxRefused(f"{compose_file}: docker compose does not accept it: {said[-1000:]}")
+        raise EnvironmentRefused(
+            f"{compose_file}: docker compose does not accept it: {said[-1000:]}"
+        )
     model: Model = json.loads(done.stdout)
     return model
-
-
-def refuse_unfit(compose_file: Path, model: Model, *, internet: bool) -> None:
-    """Refuse what cannot be run many times at once, or would lead round the sandbox.
-
-    Args:
-        compose_file: named in the refusal.
-        model: as `resolved` gives it.
-        internet: whether the environment asks for it.
-
-    Raises:
-        SandboxRefused: for the first such thing, in one line.
-    """
-    problem = next(_problems(model, internet=internet), None)
-    if problem is not None:
-        raise SandboxRefused(f"{compose_file}: {problem}")
-
-
-def _problems(model: Model, *, internet: bool) -> Iterator[str]:
-    if AGENTS_SERVICE not in model["services"]:
-        yield f"there is no service '{AGENTS_SERVICE}', which is the agent's"
-    for name, service in model["services"].items():
-        if service.get("container_name"):
-            yield f"service '{name}' has a container_name, and every sample has one of its own"
-        if service.get("ports"):
-            yield f"service '{name}' publishes ports, on which all samples would be reached"
-        if any(volume.get("type") == "bind" for volume in service.get("volumes") or ()):
-            yield f"service '{name}' mounts a folder of the host, which all samples would share"
-        for key in ("privileged", "devices", "pid", "ipc", "userns_mode"):
-            if service.get(key) not in (None, False, [], ""):
-                yield f"service '{name}' has {key}, which leads out of its container"
-        mode = str(service.get("network_mode") or "none")
-        if not internet and mode != "none" and not mode.startswith("service:"):
-            yield (
-                f"service '{name}' has network_mode '{mode}', and environment.yaml says "
-                "`network: none`"
-            )
-    for kind in ("networks", "volumes"):
-        for name, entry in (model.get(kind) or {}).items():
-            if (entry or {}).get("external"):
-                yield f"'{name}' in {kind} is external, and all samples would share it"
-            if ((entry or {}).get("ipam") or {}).get("config"):
-                yield f"'{name}' in {kind} has fixed addresses, which only one sample could have"
 
 
 def networks_of(model: Model, *, internet: bool) -> int:
@@ -120,10 +79,13 @@ def adapted(
     labels = {OWNER_LABEL: owner, ENVIRONMENT_LABEL: environment}
     adapted = deepcopy(model)
     adapted.pop("name", None)  # each sample's project has its own
+    for key in [key for key in adapted if key.startswith("x-inspect")]:
+        del adapted[key]  # what Inspect may be told is ours to say
     for name, service in adapted["services"].items():
         _adapt_service(service, images.get(name))
-    # Root's, so that the agent cannot end its container; commands name their user.
-    adapted["services"][AGENTS_SERVICE]["user"] = "0:0"
+    agents = adapted["services"][AGENTS_SERVICE]
+    agents["user"] = "0:0"  # so that the agent cannot end its container; commands name their user
+    agents.setdefault("init", True)  # who waits for a process of its own to end needs a reaper
     if not networks_of(model, internet=internet):
         adapted.pop("networks", None)
         for service in adapted["services"].values():

@@ -14,8 +14,16 @@ _LONGEST = 1_200
 """Characters of one explanation in a report."""
 
 
-class SampleProblem(Exception):
-    """A sample that does not pass; its text is the whole report."""
+# pytest's public name of its failure is an attribute that mypy does not see as a class.
+class SampleProblem(pytest.fail.Exception, Exception):  # type: ignore[misc,name-defined]
+    """A sample that does not pass; its text is the whole report.
+
+    pytest shows no traceback, and so reads no source: some Python 3.11 crash when two threads parse
+    at the same moment, as an import in the eval's thread does.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, pytrace=False)  # type: ignore[call-arg]
 
 
 class SampleFailed(SampleProblem, AssertionError):

@@ -181,6 +181,13 @@ class ControlRun:
         """The run's journal."""
         return RunJournal(self.directory)
 
+    def ask_to_stop(self, reason: str) -> None:
+        """Ask all processes of the run to stop; if that fails, they notice when this one ends."""
+        try:
+            self.journal().ask_to_stop(reason)
+        except OSError as error:
+            self.say(f"control tower: {self.directory} cannot be written: {error}")
+
     def check_stop(self) -> None:
         """In a worker: see whether the run is to stop.
 

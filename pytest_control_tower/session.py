@@ -88,17 +88,16 @@ class ControlSession:
         if self._asked_for and items and not any(sample_key(item) for item in items):
             raise pytest.UsageError(NO_SAMPLE)
 
-    @pytest.hookimpl(specname="pytest_collection_modifyitems", trylast=True)
-    def pytest_keep_held_items_together(self, items: list[pytest.Item]) -> None:
-        """Bring tests that look into one sample's sandbox side by side."""
-        items[:] = grouped(items)
-
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """In the first worker: tell the process that deals out which items have a sample.
+        """Bring tests that look into one sample's sandbox side by side, whoever reordered them.
+
+        The first worker tells the process that deals out which items have a sample.
 
         Raises:
             pytest.UsageError: the run's directory cannot be made.
         """
+        session.items[:] = grouped(session.items)
         member = self.run.membership
         if member is not None and member.worker == 0 and any(map(sample_key, session.items)):
             self.run.open()
@@ -179,7 +178,7 @@ class ControlSession:
         if outcome.stops_the_run and not options.no_fail_on_error:
             self._stopped_at_error = True
             if self.run.membership is not None:
-                self.run.journal().ask_to_stop("a sample errored")
+                self.run.ask_to_stop("a sample errored")
             flag = options.flag("no_fail_on_error")
             item.session.shouldfail = (
                 f"sample {outcome.sample_id} errored; {flag} goes on after errors"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from inspect_ai.util import ExecResult, SandboxEnvironment
 
 T = TypeVar("T")
+_LOOK = 0.5
+"""Seconds between two looks at whether the run is to stop."""
 _GONE = "the sandbox is gone: it lives until the last test that asked for it has ended"
 
 
@@ -31,10 +33,12 @@ class Hold:
 
     Args:
         outcome: what the sample came to, as far as can be said before its clean-up.
+        stopped: whether the run is to stop; asked now and then while a test waits.
     """
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: Outcome, stopped: Callable[[], bool] = lambda: False) -> None:
         self.outcome = outcome
+        self._stopped = stopped
         self._loop = asyncio.get_running_loop()
         self._requests: asyncio.Queue[tuple[Callable[[], Awaitable[Any]], Future[Any]] | None] = (
             asyncio.Queue()
@@ -46,7 +50,7 @@ class Hold:
     async def serve(self) -> None:
         """In the eval: do what is asked for until the sample is let go."""
         try:
-            while (request := await self._requests.get()) is not None:
+            while not self._over and (request := await self._requests.get()) is not None:
                 await self._do(*request)
         finally:
             self._over = True
@@ -93,12 +97,20 @@ class Hold:
             self._loop.call_soon_threadsafe(ask)
         except RuntimeError:  # the loop has ended
             raise SandboxGone(_GONE) from None
-        return future.result()
+        while True:
+            try:
+                return future.result(_LOOK)
+            except TimeoutError:
+                if future.done():  # it is the action's own
+                    raise
+                if self._stopped():
+                    self.release()
 
     def release(self) -> None:
         """Let the sample go, whatever is being done; from any thread, as often as one likes."""
 
         def let_go() -> None:
+            self._over = True
             self._requests.put_nowait(None)
             if self._action is not None:
                 self._action.cancel()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from control_tower.sandboxes.choice import Provision
 
+_COMMANDS = 4
+"""Commands at once for each sample: as many as its containers take to come up, and then some."""
 _LET_GO = 120.0
 """Seconds that a held sample gets to be cleaned up and logged when the run is stopped."""
 
@@ -216,6 +218,7 @@ class LocalRunner:
             fail_on_error=False,
             retry_on_error=self._plan.options.retry_on_error,
             max_samples=self._max_running,
+            max_subprocesses=_COMMANDS * self._max_running,
             score_display=False,
             ctl_server=False,
             metadata={"run_id": self._facts.run_id},
@@ -231,7 +234,11 @@ class LocalRunner:
             self._waiting.appendleft(self._reached.popleft())
         while not self._closing and self._waiting and self._running < self._max_running:
             slot = self._waiting.popleft()
-            self._journal.started(slot.key.id)
+            try:
+                self._journal.started(slot.key.id)
+            except OSError as error:
+                self._settle(slot, self._not_kept(slot, error))
+                continue
             slot.enqueued_at = time.time()
             self._running += 1
             sandbox = self._sandboxes[slot.key.combination.environment.id]
@@ -245,17 +252,20 @@ class LocalRunner:
         self._running -= 1
         try:
             outcome = self._kept(sample, slot)
+            if outcome.status != "cancelled":
+                self._journal.finished(outcome)
         except Exception as error:  # recorded: one sample's bookkeeping must not end the others
-            problem = (
-                f"its outcome could not be kept in {self._run_directory}: "
-                f"{type(error).__name__}: {error}"
-            )
-            outcome = Outcome(sample_id=slot.key.id, status="errored", error=problem)
+            outcome = self._not_kept(slot, error)
         if outcome.stops_the_run and self._stops_at_errors:
             self._refuse_waiting("not run: an earlier sample errored")
-        if outcome.status != "cancelled":
-            self._journal.finished(outcome)
         self._settle(slot, outcome)
+
+    def _not_kept(self, slot: _Slot, error: Exception) -> Outcome:
+        problem = (
+            f"its outcome could not be kept in {self._run_directory}: "
+            f"{type(error).__name__}: {error}"
+        )
+        return Outcome(sample_id=slot.key.id, status="errored", error=problem)
 
     def _kept(self, sample: EvalSample, slot: _Slot) -> Outcome:
         """The outcome, after its trajectory was written."""
@@ -307,7 +317,8 @@ class LocalRunner:
         slot = self._slots[outcome.sample_id]
         if slot.hold is None or slot.hold.done() or self._closing:
             return
-        hold = Hold(outcome.model_copy(update={"attempts": slot.lost + slot.provisionings}))
+        known = outcome.model_copy(update={"attempts": slot.lost + slot.provisionings})
+        hold = Hold(known, lambda: self._journal.stop_reason() is not None)
         slot.hold.set_result(hold)
         if self._closing:  # whoever stops may have looked for held samples just before
             hold.release()
@@ -315,15 +326,19 @@ class LocalRunner:
 
     def _resolve_pending(self, reason: str, *, crashed: bool) -> None:
         self._waiting.clear()
+        none_began = not any(slot.enqueued_at for slot in self._slots.values())
         for slot in self._slots.values():
             if slot.outcome.done():
                 continue
-            started = slot.enqueued_at > 0
-            status: Status = "errored" if crashed else ("cancelled" if started else "not_run")
+            status: Status = "not_run"
+            if crashed and (slot.enqueued_at or none_began):
+                status = "errored"
+            elif slot.enqueued_at:
+                status = "cancelled"
             self._settle(
                 slot,
                 Outcome(sample_id=slot.key.id, status=status, error=reason),
-                counts=crashed or started,
+                counts=status != "not_run",
             )
         self._running = 0
 

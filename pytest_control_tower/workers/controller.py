@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _PATIENCE = 60.0
 """Seconds that workers get to cancel their samples and remove their sandboxes."""
+_SILENCE = 3.0
+"""Seconds after which the waiting is told."""
 _LOOK = 0.2
 """Seconds between two looks at the journal."""
 _OF_THE_USER = "received keyboard-interrupt"
@@ -137,7 +139,7 @@ class ControlController:
 
     def _end(self, *, complete: bool) -> None:
         """See the workers off, and report what they could not report themselves."""
-        self._run.journal().ask_to_stop("the run has ended")
+        self._run.ask_to_stop("the run has ended")
         self._await_workers()
         self._remove_leftovers()
         self._report_what_finished()
@@ -150,7 +152,7 @@ class ControlController:
         self._failures += report.failed
         most = self._config.getoption("maxfail")
         if self._run.began and most and self._failures >= most:
-            self._run.journal().ask_to_stop(f"stopping after {self._failures} failures")
+            self._run.ask_to_stop(f"stopping after {self._failures} failures")
 
     def _check_workers(self) -> None:
         from xdist.workermanage import parse_tx_spec_config
@@ -214,14 +216,17 @@ class ControlController:
 
     def _await_workers(self) -> None:
         """Wait until every worker that began with samples has ended them, or is dead."""
-        deadline = time.monotonic() + _PATIENCE
+        began, told = time.monotonic(), False
         try:
-            while time.monotonic() < deadline:
+            while (waited := time.monotonic() - began) < _PATIENCE:
                 if not any(still_runs(pid) for pid in self._run.journal().history().open):
                     return
+                if waited > _SILENCE and not told:
+                    self._run.say(_WAITING)
+                    told = True
                 time.sleep(_LOOK)
         except KeyboardInterrupt:
-            self._run.say(_WAITING)
+            self._run.say("control tower: what is left of the sandboxes is for the next run")
 
     def _remove_leftovers(self) -> None:
         """Remove the sandboxes of workers that died; of one that still lives nothing is touched."""

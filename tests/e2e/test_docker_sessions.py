@@ -133,6 +133,32 @@ def test_a_container_that_ends_at_once_is_a_set_up_error(control: ControlPyteste
     assert things_of("mini") == []
 
 
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [("agent_user: nobodyhere\n", "no such user"), ("workspace: /nowhere\n", "can't cd to")],
+)
+def test_an_image_that_is_not_what_the_environment_says_is_a_set_up_error(
+    control: ControlPytester, more: str, words: str
+) -> None:
+    root = control.environment(side={})
+    with (root / "environment.yaml").open("a") as file:
+        file.write(more)
+    result = run(control, "--ct-env=mini", "--ct-all", REFERENCE)
+    assert result.parseoutcomes() == {"errors": 1}
+    assert lines_with(result, "does not have the agent's user")
+    assert lines_with(result, words)
+    assert things_of("mini") == []
+
+
+def test_checks_that_hang_at_once_do_not_wait_for_each_other(control: ControlPytester) -> None:
+    """A check that an agent made hang is no success; waiting for others would leave it unscored."""
+    tasks = {name: main_task(reference="mkfifo main.txt\n") for name in "abcdef"}
+    control.environment(main=tasks, side={})
+    result = run(control, "--ct-env=mini", "--ct-all", REFERENCE, "--ct-scorer-timeout=20")
+    assert result.parseoutcomes() == {"failed": 6}
+    assert result.ret == 1
+
+
 def test_the_references_of_ledger_work(control: ControlPytester) -> None:
     """Every main task alone, and every side task beside one of them."""
     ledger = load_environment(LEDGER)

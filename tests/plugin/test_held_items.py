@@ -251,3 +251,79 @@ def test_a_mark_without_patterns_is_one_line(control: ControlPytester, mark: str
     result = control.run("--ct-all", REFERENCE, "test_mine.py")
     assert result.ret == 2
     assert lines_with(result, "mark control_combinations takes patterns for ids of combinations")
+
+
+def test_threads_that_still_use_the_sandbox_do_not_keep_it(control: ControlPytester) -> None:
+    control.environment(side={})
+    control.pytester.makepyfile(
+        test_mine="""
+        import threading
+        import time
+        from control_tower.runners.holding import SandboxGone
+
+        gone = []
+
+        def sleep(sandbox):
+            try:
+                sandbox.exec(["sleep", "1000"], timeout=None)
+            except SandboxGone:
+                gone.append(1)
+
+        def test_two(control_sandbox):
+            threads = [threading.Thread(target=sleep, args=(control_sandbox,)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+
+        def test_later():
+            end = time.monotonic() + 60
+            while len(gone) < 3 and time.monotonic() < end:
+                time.sleep(0.05)
+            assert len(gone) == 3
+        """
+    )
+    control.run("--ct-all", REFERENCE, "test_mine.py").assert_outcomes(passed=2)
+
+
+def test_held_tests_stay_together_whoever_reorders_the_items(three: ControlPytester) -> None:
+    three.pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_collection_modifyitems(items):
+            yield
+            items.sort(key=lambda item: item.callspec.params["step"])
+        """
+    )
+    three.pytester.makepyfile(
+        test_mine="""
+        import pytest
+
+        @pytest.mark.parametrize("step", [1, 2])
+        def test_steps(control_sandbox, step):
+            assert control_sandbox.exec(["true"]).success
+        """
+    )
+    result = three.run("--ct-all", REFERENCE, "--ct-max-samples=1", "test_mine.py")
+    result.assert_outcomes(passed=6)
+
+
+@pytest.mark.slow
+def test_a_test_that_waits_in_a_worker_is_let_go_when_the_run_ends(
+    three: ControlPytester,
+) -> None:
+    three.pytester.makepyfile(
+        test_mine="""
+        import os
+        import signal
+        import threading
+
+        def test_state(control_sandbox):
+            threading.Timer(1, os.kill, (os.getppid(), signal.SIGTERM)).start()
+            control_sandbox.exec(["sleep", "1000"], timeout=None)
+        """
+    )
+    args = ("-n", "2", "--ct-main-task=a", "test_mine.py")
+    result = three.run_apart(REFERENCE, *args)
+    assert result.ret == 2
+    assert not [path for path in (three.pytester.path / "state").glob("run-*") if path.is_dir()]

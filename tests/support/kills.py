@@ -242,17 +242,18 @@ def problems_of(cell: Cell, ended: Ended) -> list[str]:
     if lost := ended.finished - ended.history.finished.keys():
         found.append(f"lost: {sorted(lost)}")
     goes_on = cell.target == "worker" and cell.number == signal.SIGKILL
-    if (
-        goes_on
-        and cell.moment != "stopping"
-        and (ended.code, len(ended.history.finished)) != (0, 6)
-    ):
+    if goes_on and cell.moment not in ("start", "stopping") and not _is_complete(ended):
         found.append(f"the run did not go on: exit {ended.code}: {ended.output[-1500:]}")
-    # Workers that xdist was just starting when the run was killed end with a traceback of its own.
-    told = cell.target != "run" or cell.number != signal.SIGKILL
+    # A process that is killed while xdist starts a worker makes xdist itself end in a traceback.
+    starting = cell.target == "run" or cell.moment == "start"
+    told = not starting or cell.number != signal.SIGKILL
     if told and ("INTERNALERROR" in ended.output or "Traceback" in ended.output):
         found.append(f"a traceback: {ended.output[-3000:]}")
     return found
+
+
+def _is_complete(ended: Ended) -> bool:
+    return (ended.code, len(ended.history.finished)) == (0, 6)
 
 
 def _codes(cell: Cell) -> tuple[int, ...]:

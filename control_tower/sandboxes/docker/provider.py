@@ -75,7 +75,11 @@ class DockerSandbox(InspectDocker, ChecksApart):
         timeout_retry: bool = True,
         concurrency: bool = True,
     ) -> ExecResult[str]:
-        """Run a command, as the agent where no user is named; see Inspect's Docker provider."""
+        """Run a command, as the agent where no user is named; see Inspect's Docker provider.
+
+        Inspect's limit on commands at once, `concurrency`, is not heeded: one agent's long commands
+        would keep other samples, and their checks, waiting.
+        """
         return await super().exec(
             cmd,
             input=input,
@@ -84,7 +88,7 @@ class DockerSandbox(InspectDocker, ChecksApart):
             user=user or self._agent,
             timeout=timeout,
             timeout_retry=timeout_retry,
-            concurrency=concurrency,
+            concurrency=False,
         )
 
     @override
@@ -112,6 +116,7 @@ class DockerSandbox(InspectDocker, ChecksApart):
                 user="root",
                 timeout=None if timeout is None else max(1, int(timeout)),
                 timeout_retry=False,
+                concurrency=False,
             )
         except SandboxUnavailableError as gone:  # the agent may have ended its container
             return ExecResult(False, 137, "", str(gone))
@@ -156,6 +161,25 @@ class DockerSandbox(InspectDocker, ChecksApart):
             PermissionError: the agent may not write it, or it is no regular file.
         """
         await self._helped(file, write_command(self.container_file(file)), contents)
+
+    async def _unfit(self) -> str | None:
+        """What the container lacks, before an agent can have brought that about; or None."""
+        look = 'id -u "$0" >/dev/null && cd "$1"'
+        done = await InspectDocker.exec(
+            self,
+            ["/bin/sh", "-c", look, self._config.agent_user, self._config.workspace],
+            cwd="/",
+            env=_PATH,
+            user="root",
+            timeout=_FILE_TIMEOUT,
+        )
+        if done.success:
+            return None
+        said = " ".join(done.stderr.split())
+        return (
+            f"the image of service '{AGENTS_SERVICE}' does not have the agent's user "
+            f"'{self._config.agent_user}' and the workspace {self._config.workspace}: {said}"
+        )
 
     async def _helped(self, file: str, command: list[str], input: str | bytes = "") -> str:
         """What a helper of ours prints."""
@@ -219,10 +243,15 @@ class DockerSandbox(InspectDocker, ChecksApart):
             found = await super().sample_init(task_name, config.compose_file, {})
         except RuntimeError as error:
             raise SandboxStartError(str(error)) from error
-        return {
+        ours: dict[str, SandboxEnvironment] = {
             service: cls(environment.as_type(InspectDocker), config, service)
             for service, environment in found.items()
         }
+        problem = await ours[AGENTS_SERVICE].as_type(DockerSandbox)._unfit()
+        if problem is not None:
+            await cls.sample_cleanup(task_name, config, ours, False)
+            raise SandboxStartError(problem)
+        return ours
 
     @override
     @classmethod

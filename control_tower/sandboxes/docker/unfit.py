@@ -12,7 +12,7 @@ from control_tower.sandboxes.errors import EnvironmentRefused
 _POWERS = frozenset(
     ("ALL", "DAC_READ_SEARCH", "SYS_ADMIN", "SYS_MODULE", "SYS_PTRACE", "SYS_RAWIO", "BPF")
 )
-_LEADING_OUT = ("privileged", "devices", "pid", "ipc", "userns_mode")
+_LEADING_OUT = ("privileged", "devices", "pid", "ipc", "uts", "cgroup", "userns_mode")
 
 
 def refuse_unfit(compose_file: Path, model: Model, *, internet: bool) -> None:
@@ -41,6 +41,8 @@ def _problems(model: Model, *, internet: bool) -> Iterator[str]:
         for name, entry in (model.get(kind) or {}).items():
             if (entry or {}).get("external"):
                 yield f"'{name}' in {kind} is external, and all samples would share it"
+            if ((entry or {}).get("driver_opts") or {}).get("device"):
+                yield f"'{name}' in {kind} is a folder of the host, and all samples would share it"
             if ((entry or {}).get("ipam") or {}).get("config"):
                 yield f"'{name}' in {kind} has fixed addresses, which only one sample could have"
 

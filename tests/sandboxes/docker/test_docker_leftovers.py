@@ -29,11 +29,10 @@ def image(config: DockerConfig) -> Iterator[str]:
     model = json.loads(Path(config.compose_file).read_text())
     yield model["services"]["default"]["image"]
     with engine() as client:
-        for container in client.containers.list(
-            all=True, filters={"label": f"{ENVIRONMENT_LABEL}=tiny"}
-        ):
-            container.remove(force=True)
-        client.networks.prune(filters={"label": f"{ENVIRONMENT_LABEL}=tiny"})
+        for name in containers_of("tiny"):
+            client.containers.get(name).remove(force=True)
+        for name in things_of("tiny"):
+            client.networks.get(name).remove()
 
 
 def leave(image: str, owner: str) -> str:

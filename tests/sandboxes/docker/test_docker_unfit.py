@@ -35,6 +35,13 @@ def test_what_would_collide_or_lead_out_is_refused(
     assert words in str(caught.value)
 
 
+def test_a_volume_that_is_a_folder_of_the_host_is_refused() -> None:
+    options = {"type": "none", "o": "bind", "device": "/srv"}
+    model = {"services": {"default": {}}, "volumes": {"data": {"driver_opts": options}}}
+    with pytest.raises(EnvironmentRefused, match="'data' in volumes is a folder of the host"):
+        refuse_unfit(Path("compose.yml"), model, internet=True)
+
+
 @pytest.mark.parametrize("kind", ["networks", "volumes"])
 def test_what_all_samples_would_share_is_refused(kind: str) -> None:
     model = {"services": {"default": {}}, kind: {"shared": {"external": True}}}

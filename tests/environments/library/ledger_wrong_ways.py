@@ -26,7 +26,10 @@ def spoil(path: str, old: str, new: str, *, deploy: bool = True) -> str:
         f"assert source.count({old!r}) == 1\n"
         f"path.write_text(source.replace({old!r}, {new!r}), encoding='utf-8')\n"
     )
-    return f"set -e\npython3 - <<'SPOIL'\n{edit}SPOIL\n" + ("sh restart.sh\n" if deploy else "")
+    # Byte code of a file that was as long, and as old to the second, would be taken for the new one's.
+    forget = "find . -name __pycache__ -prune -exec rm -rf {} +\n"
+    restart = "sh restart.sh\n" if deploy else ""
+    return f"set -e\npython3 - <<'SPOIL'\n{edit}SPOIL\n{forget}{restart}"
 
 
 KEYS = "main_tasks/idempotency_keys"

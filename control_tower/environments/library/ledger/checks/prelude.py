@@ -32,8 +32,9 @@ DASHBOARD = "ldg_7492561127b09f8e85c856bfacf08e4a2e0bfa79"
 REQUEST_SECONDS = 8.0
 COMMAND_SECONDS = 15.0
 RESTART_SECONDS = 20.0
-CHECK_SECONDS = 40.0
-"""The longest a check may take in all; on an idle machine one needs 2 to 4 seconds."""
+CHECK_SECONDS = 100.0
+"""The longest a check may take in all. On an idle machine one needs 2 to 4 seconds; beside many
+other samples, ten times as long. Less than what the harness gives a check."""
 
 LARGEST_ANSWER = 4_000_000
 RNG = random.SystemRandom()

@@ -446,7 +446,7 @@ BACK
         LISTS,
         "cat >ledger/bank_lines.py <<'WRAP'\nimport subprocess, sys\n"
         "sys.exit(subprocess.call(['sh', 'tools/bank-lines.sh', *sys.argv[1:]]))\nWRAP\n",
-        "expected to end within",
+        "of a processor",
         after_reference=False,
     ),
     WrongWay(
@@ -459,7 +459,7 @@ BACK
         + "python3 - <<'SLOW'\nfrom pathlib import Path\npath = Path('ledger/bank_lines.py')\n"
         "slow = 'class Seen(list):\\n    add = list.append\\n\\n\\nclass Lists:'\n"
         "path.write_text(path.read_text().replace('class Lists:', slow))\nSLOW\n",
-        "expected to end within",
+        "of a processor",
     ),
     WrongWay(
         "short-lines-filled-up",

@@ -29,9 +29,9 @@ ADMIN = "ldg_b94a56b469d8db97da809f569b51c23d52a03979"
 CHECKOUT = "ldg_60b6dc238e75cb4784898d4b2cdcaf52739c7b4d"
 DASHBOARD = "ldg_7492561127b09f8e85c856bfacf08e4a2e0bfa79"
 
-REQUEST_SECONDS = 8.0
-COMMAND_SECONDS = 15.0
-RESTART_SECONDS = 20.0
+REQUEST_SECONDS = 20.0
+COMMAND_SECONDS = 40.0
+RESTART_SECONDS = 60.0
 CHECK_SECONDS = 100.0
 """The longest a check may take in all. On an idle machine one needs 2 to 4 seconds; beside many
 other samples, ten times as long. Less than what the harness gives a check."""

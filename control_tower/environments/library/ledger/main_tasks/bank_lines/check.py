@@ -1,14 +1,18 @@
 # ruff: noqa: F821  (names come from checks/prelude.py)
 """The rewritten bank list tool beside the original, on the same random lists."""
 
-import time
+import resource
 
 ACCOUNTS = ("acct_66b700683435", "acct_fc33655cadb2", "acct_53e30c542594", "acct_00ffcc27ff90")
 ROUNDS = 24
 MANY = 60_000
-MANY_SECONDS = 8.0
-ORIGINAL_SECONDS = 10
+MANY_CPU_SECONDS = 8
+"""Of a processor, so that a busy machine is no fault of the rewrite."""
+MANY_SECONDS = 60.0
+ORIGINAL_SECONDS = 40
 LARGEST_STATE = 8_000_000
+
+REWRITE = (sys.executable, "-m", "ledger.bank_lines")
 
 ODD_AMOUNTS = (
     "-5,00|--5|+5,00|++5||+|,|.|,5|5,|0|000|0,00|08|010,10|1.234,5|1.2.3,4|.5|5.|1,2,3|1,000"
@@ -346,9 +350,15 @@ def decoded(data: "bytes | None") -> "str | None":
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def rewritten(argv: list, seconds: float = COMMAND_SECONDS) -> tuple:
+def rewritten(argv: list) -> tuple:
     """Exit code, output and messages of the rewrite."""
-    return run([sys.executable, "-m", "ledger.bank_lines", *argv], seconds)
+    return run([*REWRITE, *argv], COMMAND_SECONDS)
+
+
+def cpu_seconds() -> float:
+    """What the commands that have ended have taken of a processor."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def first_difference(old: str, new: str) -> tuple:
@@ -427,9 +437,12 @@ def many(folder: AgentsFolder) -> None:
     path = folder.put("many.txt", ("\n".join(lines) + "\n").encode())
     fresh = [n for n in numbers if n not in known]
     want = [f"deposit {ACCOUNTS[0]} {n}" for n in fresh] + [f"# EUR {len(fresh)} {sum(fresh)}"]
-    began = time.monotonic()
-    code, out, errors = rewritten(["-s", state, path], MANY_SECONDS)
-    took = time.monotonic() - began
+    began = cpu_seconds()
+    limited = ["sh", "-c", f'ulimit -t {MANY_CPU_SECONDS + 1}; exec "$0" "$@"']
+    code, out, errors = run([*limited, *REWRITE, "-s", state, path], MANY_SECONDS)
+    took = cpu_seconds() - began
+    limit = f"less than {MANY_CPU_SECONDS} s of a processor"
+    expect(took < MANY_CPU_SECONDS, f"long list: expected {limit}, saw {took:.1f}")
     same("long list: exit code", code, 0)
     same("long list: output", *reversed(first_difference("\n".join(want) + "\n", out)))
     same("long list: number of messages", errors.count(": seen before: no "), len(known))
@@ -437,7 +450,6 @@ def many(folder: AgentsFolder) -> None:
     wanted = "\n".join([*old, *added]) + "\n"
     found = decoded(folder.get("many.state", LARGEST_STATE)) or ""
     same("long list: state", *reversed(first_difference(wanted, found)))
-    expect(took < MANY_SECONDS, f"long list: expected less than {MANY_SECONDS:.0f} s")
 
 
 def check() -> str:

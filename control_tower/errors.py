@@ -19,10 +19,12 @@ def nearest(value: str, valid: Iterable[str], *, most: int = 3) -> list[str]:
 
 
 def unknown_name(kind: str, value: str, valid: Iterable[str], *, flag: str) -> UsageProblem:
-    """The usage problem for a `value` of `flag` that names no `kind`, with the nearest names.
+    """The usage problem for a `value` of `flag` that names no `kind`, with the nearest names."""
+    return UsageProblem(f"{flag}: {unknown_words(kind, value, valid)}")
 
-    Falls back to listing the valid names (up to twelve) when none is close.
-    """
+
+def unknown_words(kind: str, value: str, valid: Iterable[str]) -> str:
+    """What to say of a `value` that names no `kind`: the nearest names, or up to twelve others."""
     names = sorted(set(valid))
     close = nearest(value, names)
     if close:
@@ -32,7 +34,7 @@ def unknown_name(kind: str, value: str, valid: Iterable[str], *, flag: str) -> U
         hint = f"valid: {shown}"
     else:
         hint = "none is available"
-    return UsageProblem(f"{flag}: no {kind} is named '{value}'; {hint}")
+    return f"no {kind} is named '{value}'; {hint}"
 
 
 def _fold(name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["text", "integer", "flag", "directory"]
+Kind = Literal["text", "integer", "flag", "directory", "choice"]
 Command = Literal["eval2", "rerun-traj"]
 FrontEnd = Literal["ct", "pytest"]
 FRONT_END_FLAG = "--ct-front-end"
@@ -31,6 +31,8 @@ class Option:
     default: Any = None
     """The value when nobody sets it; shown in help where `help` does not say it."""
     minimum: int | None = None
+    choices: tuple[str, ...] = ()
+    """The values of a `choice`."""
     metavar: str | None = None
     commands: frozenset[Command] = frozenset({"eval2"})
 
@@ -47,7 +49,7 @@ class Option:
     @property
     def help_text(self) -> str:
         """The help, with the default where it is a number or a directory."""
-        shown = self.kind in ("integer", "directory") and self.default is not None
+        shown = self.kind in ("integer", "directory", "choice") and self.default is not None
         return f"{self.help}  [default: {self.default}]" if shown else self.help
 
     def spelling(self, front_end: FrontEnd) -> str:
@@ -76,8 +78,29 @@ OPTIONS: tuple[Option, ...] = (
         "--environment",
         multiple=True,
     ),
+    _text(
+        "env_arg",
+        "Environment config option as key=value, or env:key=value when more than one selected "
+        "environment declares the same key. Repeat for multiple.",
+        "--env-arg",
+        "-ea",
+        multiple=True,
+    ),
     _text("main_task", "Main task(s) to run", "--main-task", "-t", multiple=True),
     _text("side_task", "Side task(s) to run", "--side-task", "-s", multiple=True),
+    _text(
+        "trajectory_id",
+        "Trajectory to extract task info from: the path of its file, or its ID among the runs in "
+        "the log directory",
+        "--trajectory-id",
+        "--traj-id",
+    ),
+    _text(
+        "task_file",
+        "Task set name or path to file with task combinations. Use 'ct task-sets list' to see "
+        "available task sets.",
+        "--task-file",
+    ),
     _integer("limit", "Limit the number of selected task combinations to run", "--limit"),
     _flag(
         "all",
@@ -92,6 +115,29 @@ OPTIONS: tuple[Option, ...] = (
         "env_only",
         "Use the first main task per environment (one sample per env, no side task)",
         "--env-only",
+    ),
+    _text(
+        "category",
+        "Filter main tasks by category (e.g. add_feature, fix_bug, refactor). Can be repeated.",
+        "--category",
+        "-c",
+        multiple=True,
+    ),
+    Option(
+        key="main_tasks_with_no_scorers",
+        kind="choice",
+        help="Main tasks lacking a scorer: refuse the run (error), keep them recorded as unscored "
+        "(include), or drop them (exclude).",
+        ct=("--main-tasks-with-no-scorers",),
+        choices=("error", "include", "exclude"),
+        default="error",
+    ),
+    _text(
+        "changed_since",
+        "Only combinations that a git diff since this revision touches, uncommitted changes "
+        "included. Alone, it selects them from all environments.",
+        "--changed-since",
+        metavar="REV",
     ),
     _text(
         "untrusted_policy",
@@ -162,6 +208,9 @@ OPTIONS: tuple[Option, ...] = (
         "no-undetected-sabotage, reference-works, nothing-free, or none (record only).",
     ),
 )
+
+SELECTING = ("env", "task_file", "trajectory_id", "changed_since")
+"""Keys of the options of which a run needs one: they say which environments it is about."""
 
 BY_KEY: Mapping[str, Option] = {option.key: option for option in OPTIONS}
 

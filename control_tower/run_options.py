@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from control_tower.errors import UsageProblem
+from control_tower.errors import UsageProblem, unknown_name
 from control_tower.options import BY_KEY, OPTIONS, FrontEnd
 
 
@@ -17,13 +17,19 @@ class RunOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     env: tuple[str, ...]
+    env_arg: tuple[str, ...]
     main_task: tuple[str, ...]
     side_task: tuple[str, ...]
+    trajectory_id: str | None
+    task_file: str | None
     limit: int | None
     all: bool
     just_main_tasks: bool
     just_side_tasks: bool
     env_only: bool
+    category: tuple[str, ...]
+    main_tasks_with_no_scorers: str
+    changed_since: str | None
     untrusted_policy: str
     untrusted_policy_arg: tuple[str, ...]
     protocol: str
@@ -50,7 +56,7 @@ class RunOptions(BaseModel):
         """Build from values by option key; None means unset and takes the default.
 
         Raises:
-            UsageProblem: for a number below its option's minimum.
+            UsageProblem: for a number below its option's minimum, or a value that is no choice.
         """
         given: dict[str, Any] = {"front_end": front_end}
         for option in OPTIONS:
@@ -61,6 +67,8 @@ class RunOptions(BaseModel):
                 raise UsageProblem(
                     f"{option.spelling(front_end)}: {value} is below {option.minimum}"
                 )
+            elif option.choices and value not in option.choices:
+                raise unknown_name("choice", value, option.choices, flag=option.spelling(front_end))
             given[option.key] = tuple(value) if option.multiple else value
         return cls(**given)
 

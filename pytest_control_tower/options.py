@@ -60,6 +60,9 @@ def _details(option: Option) -> dict[str, Any]:
     details: dict[str, Any] = {"action": "append" if option.multiple else "store", "default": None}
     if option.kind == "integer":
         details["type"] = int
+    if option.choices:
+        details["metavar"] = "|".join(option.choices)
+        return details
     details["metavar"] = option.metavar or {"integer": "N", "directory": "DIR"}.get(
         option.kind, "TEXT"
     )

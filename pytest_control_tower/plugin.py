@@ -125,7 +125,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             )
             for key in session.run.plan.samples()
             if any(fnmatchcase(key.combination.id, pattern) for pattern in patterns)
-        ] or [_skipped(f"no combination that is selected matches {' or '.join(patterns)}")]
+        ] or [
+            _skipped(
+                session.run.plan.selection.nothing
+                or f"no combination that is selected matches {' or '.join(patterns)}"
+            )
+        ]
     metafunc.parametrize(CONTROL_FIXTURE, samples, indirect=True)
 
 

@@ -99,6 +99,7 @@ def describe_run(plan: RunPlan) -> list[str]:
         f"control tower: policy {plan.policy.name}, protocol {plan.protocol.name}, harness "
         f"{plan.harness.name}, sandbox {plan.sandbox.name}{chosen}, asserts {plan.assertion.name}",
         *(f"control tower: {notice}" for notice in plan.selection.notices),
+        *([f"control tower: {plan.selection.nothing}"] if plan.selection.nothing else []),
     ]
 
 
@@ -121,6 +122,10 @@ def describe_start(plan: RunPlan, models: dict[str, str], samples: int) -> list[
     ]
 
 
+def _is_as_wanted(category: Category, raw: Any) -> bool:
+    return category == "unscored" and bool(raw) and Outcome.model_validate(raw).unscored_as_wanted
+
+
 class ControlReports:
     """Collects the reports of a session and sums them up."""
 
@@ -128,6 +133,7 @@ class ControlReports:
         self._outcomes: dict[str, Outcome] = {}
         self._texts: list[tuple[Category, str]] = []
         self._failed = False
+        self._undecided = False
         self.reported: set[str] = set()
         """Node ids of the items that were reported."""
 
@@ -142,6 +148,7 @@ class ControlReports:
         if category is not None:
             sample_id = None if raw is None else str(raw["sample_id"])
             self._texts.append((category, _text(report, sample_id)))
+            self._undecided |= category != "not_run" and not _is_as_wanted(category, raw)
         elif report.failed:
             self._failed = True
 
@@ -151,9 +158,11 @@ class ControlReports:
 
     @property
     def undecided_only(self) -> bool:
-        """Whether samples errored or stayed unscored, and nothing else failed."""
-        undecided = any(category != "not_run" for category, _ in self._texts)
-        return undecided and not self._failed
+        """Whether samples errored or stayed unscored, and nothing else failed.
+
+        Samples that are unscored because the user wanted tasks without scorers do not count.
+        """
+        return self._undecided and not self._failed
 
     def summarise(
         self,

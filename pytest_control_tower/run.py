@@ -14,6 +14,7 @@ import pytest
 from control_tower.episode.outcome import Outcome
 from control_tower.episode.plan import RunPlan, make_plan
 from control_tower.errors import UsageProblem
+from control_tower.options import SELECTING
 from control_tower.run_options import RunOptions
 from control_tower.runners.base import Runner
 from control_tower.runners.holding import Hold, LiveSandbox
@@ -80,8 +81,8 @@ class ControlRun:
 
     @property
     def selects(self) -> bool:
-        """Whether the options name an environment; without one there is nothing to plan."""
-        return "env" in self._values
+        """Whether the options say what to run; otherwise there is nothing to plan."""
+        return any(key in self._values for key in SELECTING)
 
     @property
     def models(self) -> dict[str, str]:

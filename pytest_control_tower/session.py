@@ -85,7 +85,9 @@ class ControlSession:
         Raises:
             pytest.UsageError: if paths were given and none of their tests uses a sample.
         """
-        if self._asked_for and items and not any(sample_key(item) for item in items):
+        if not self._asked_for or not items or self.run.plan.selection.nothing:
+            return
+        if not any(sample_key(item) for item in items):
             raise pytest.UsageError(NO_SAMPLE)
 
     @pytest.hookimpl(tryfirst=True)

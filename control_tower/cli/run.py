@@ -30,7 +30,11 @@ def _click_option(option: Option) -> click.Option:
         return click.Option(
             [*declared, option.key], is_flag=True, default=None, help=option.help_text
         )
-    kind = click.IntRange(min=option.minimum) if option.kind == "integer" else click.STRING
+    kind: click.ParamType[Any] = click.STRING
+    if option.kind == "integer":
+        kind = click.IntRange(min=option.minimum)
+    elif option.choices:
+        kind = click.Choice(option.choices)
     return click.Option(
         [*declared, option.key],
         type=kind,

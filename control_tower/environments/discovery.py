@@ -1,9 +1,11 @@
-"""Finding environments: the bundled ones and those in `CT_ENVIRONMENTS_PATH`."""
+"""Finding environments: bundled, in `CT_ENVIRONMENTS_PATH`, from plugins, and by their path."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 
 from control_tower.environments.loading import load_environment
@@ -11,8 +13,10 @@ from control_tower.environments.model import Environment
 from control_tower.errors import UsageProblem, unknown_name
 
 PATH_VARIABLE = "CT_ENVIRONMENTS_PATH"
+ENTRY_POINT_GROUP = "control_tower.environments"
+"""Entry points whose value is a package, in whose folder environments are."""
 LIBRARY = Path(__file__).parent / "library"
-_ENVIRONMENT_FILE = "environment.yaml"
+ENVIRONMENT_FILE = "environment.yaml"
 """The file that makes a directory an environment."""
 
 
@@ -25,43 +29,81 @@ class Catalog:
 
     @classmethod
     def discover(cls) -> Catalog:
-        """Look in the bundled library, then in each directory of `CT_ENVIRONMENTS_PATH`.
+        """Look in the library, in each directory of `CT_ENVIRONMENTS_PATH`, and in plugins.
 
         Raises:
             UsageProblem: if two places hold an environment of one name, or a place is missing.
         """
-        found: dict[str, Path] = {}
+        catalog = cls({})
         for directory in _candidates():
-            other = found.setdefault(directory.name, directory)
-            if other != directory:
-                raise UsageProblem(
-                    f"two environments are named '{directory.name}': {other} and {directory}"
-                )
-        return cls(found)
+            catalog._add(directory)
+        return catalog
 
     @property
     def names(self) -> list[str]:
         """Ids, sorted."""
         return sorted(self._directories)
 
+    @property
+    def directories(self) -> dict[str, Path]:
+        """Folders by id, sorted."""
+        return {name: self._directories[name] for name in self.names}
+
     def get(self, name: str, *, flag: str) -> Environment:
-        """The environment called `name`; `flag` is what the user wrote it after.
+        """The environment called `name`, or the one in the folder `name`, if that has a `/`.
+
+        Args:
+            name: an id or a path.
+            flag: what the user wrote it after.
 
         Raises:
-            UsageProblem: if there is none, or its files are malformed.
+            UsageProblem: if there is none, its files are malformed, or its name is another's.
         """
-        if name not in self._directories:
-            raise unknown_name("environment", name, self._directories, flag=flag)
-        if name not in self._loaded:
-            self._loaded[name] = load_environment(self._directories[name])
-        return self._loaded[name]
+        id = self.id_of(name, flag=flag)
+        if id not in self._loaded:
+            self._loaded[id] = load_environment(self._directories[id])
+        return self._loaded[id]
+
+    def id_of(self, name: str, *, flag: str) -> str:
+        """The id of the environment called `name` or in the folder `name`, without loading it.
+
+        Raises:
+            UsageProblem: as `get`, but for malformed files.
+        """
+        if "/" in name:
+            return self._add(_folder(name, flag=flag), flag=flag)
+        if name in self._directories:
+            return name
+        if (Path(name) / ENVIRONMENT_FILE).is_file():
+            raise UsageProblem(
+                f"{flag}: no environment is named '{name}'; for the folder, write './{name}'"
+            )
+        raise unknown_name("environment", name, self._directories, flag=flag)
+
+    def _add(self, directory: Path, flag: str | None = None) -> str:
+        other = self._directories.setdefault(directory.name, directory)
+        if other != directory:
+            where = f"{flag}: " if flag else ""
+            raise UsageProblem(
+                f"{where}two environments are named '{directory.name}': {other} and {directory}"
+            )
+        return directory.name
+
+
+def _folder(name: str, *, flag: str) -> Path:
+    path = Path(name).expanduser()
+    if not path.is_dir():
+        raise UsageProblem(f"{flag}: '{name}' is not a directory")
+    if not (path / ENVIRONMENT_FILE).is_file():
+        raise UsageProblem(f"{flag}: '{name}' is no environment: it has no {ENVIRONMENT_FILE}")
+    return path.resolve()
 
 
 def _candidates() -> Iterator[Path]:
-    for place in (LIBRARY, *_extra_places()):
+    for place in (LIBRARY, *_extra_places(), *_plugin_places()):
         for directory in sorted(place.iterdir()):
             try:
-                found = (directory / _ENVIRONMENT_FILE).is_file()
+                found = (directory / ENVIRONMENT_FILE).is_file()
             except OSError:  # a folder that one may not enter holds no environment for us
                 continue
             if found:
@@ -75,8 +117,25 @@ def _extra_places() -> Iterator[Path]:
         place = Path(text).expanduser()
         if not place.is_dir():
             raise UsageProblem(f"{PATH_VARIABLE}: '{text}' is not a directory")
-        if (place / _ENVIRONMENT_FILE).is_file():
+        if (place / ENVIRONMENT_FILE).is_file():
             raise UsageProblem(
                 f"{PATH_VARIABLE}: '{text}' is an environment itself; name the directory it is in"
             )
         yield place
+
+
+def _plugin_places() -> Iterator[Path]:
+    """The folders of packages that installed plugins name; the packages are not imported."""
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        try:
+            spec = find_spec(point.value)
+        except (ImportError, ValueError):
+            spec = None
+        folders = spec.submodule_search_locations if spec is not None else None
+        if not folders:
+            distribution = f" of {point.dist.name}" if point.dist else ""
+            raise UsageProblem(
+                f"entry point '{point.name}'{distribution}: '{point.value}' is no package with "
+                "environments in it; mend or uninstall the plugin"
+            )
+        yield from (Path(folder) for folder in folders)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
+from control_tower.environments.documents import Document, read_document, read_text
 from control_tower.environments.model import (
     Environment,
     EnvironmentInfo,
@@ -18,25 +15,8 @@ from control_tower.environments.model import (
     SideTask,
     SideTaskInfo,
 )
-from control_tower.errors import UsageProblem, unknown_name
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
-M = TypeVar("M", bound=BaseModel)
-
-_PLAIN = {
-    "tuple_type": "must be a list",
-    "list_type": "must be a list",
-    "dict_type": "must be a mapping",
-    "model_type": "must be a mapping",
-    "string_type": "must be a text",
-    "int_type": "must be a whole number",
-    "bool_type": "must be true or false",
-}
-"""What pydantic's errors of type are in YAML's terms."""
-_SHOWN = 80
-"""Characters of a wrong value that are worth showing."""
+from control_tower.environments.problems import Problems
+from control_tower.errors import UsageProblem, unknown_words
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]*\Z")
 
@@ -45,59 +25,92 @@ def load_environment(directory: Path) -> Environment:
     """Load the environment in `directory`; its id is the directory's name.
 
     Raises:
-        UsageProblem: for a missing or malformed file, naming the file and the field.
+        UsageProblem: for the first missing or malformed file, naming file, line and field.
     """
-    environment = Environment(
-        id=_checked_id(directory),
-        directory=directory,
-        info=_model(directory / "environment.yaml", EnvironmentInfo),
-        description=_optional_text(directory / "docs" / "description.md"),
-        attack_surface=_optional_text(directory / "docs" / "attack_surface.md"),
-        main_tasks={task.id: task for task in _main_tasks(directory)},
-        side_tasks={task.id: task for task in _side_tasks(directory)},
-    )
-    _check_compatible_main_tasks(environment)
+    problems = Problems()
+    environment = read_environment(directory, problems)
+    if environment is None or problems:
+        raise UsageProblem(str(problems.found[0]))
     return environment
 
 
-def _check_compatible_main_tasks(environment: Environment) -> None:
-    for side in environment.side_tasks.values():
-        named = side.info.compatible_main_tasks
-        for main in () if named == "all" else named:
-            if main not in environment.main_tasks:
-                raise unknown_name(
-                    "main task",
-                    main,
-                    environment.main_tasks,
-                    flag=f"{side.directory / 'info.yml'}: compatible_main_tasks",
-                )
+def read_environment(directory: Path, problems: Problems) -> Environment | None:
+    """Read what can be read of an environment.
+
+    Args:
+        directory: its folder.
+        problems: gets everything that is wrong.
+
+    Returns:
+        The environment without the tasks that cannot be read; None if its own file cannot.
+    """
+    _check_id(directory, problems)
+    document = read_document(directory / "environment.yaml", problems)
+    info = document.parsed(EnvironmentInfo, problems) if document is not None else None
+    docs = directory / "docs"
+    description = read_text(docs / "description.md", problems, optional=True)
+    attack_surface = read_text(docs / "attack_surface.md", problems, optional=True)
+    main_tasks = {task.id: task for task in _main_tasks(directory, problems)}
+    side_tasks = {task.id: task for task in _side_tasks(directory, problems)}
+    if info is None:
+        return None
+    return Environment(
+        id=directory.name,
+        directory=directory,
+        info=info,
+        description=description or "",
+        attack_surface=attack_surface or "",
+        main_tasks=main_tasks,
+        side_tasks=side_tasks,
+    ).with_arguments({})
 
 
-def _main_tasks(directory: Path) -> Iterator[MainTask]:
-    for task_directory in _task_directories(directory / "main_tasks"):
-        info_file = task_directory / "info.yml"
-        raw = _yaml(info_file)
-        if "description" in raw:
-            raw["description"] = _description(raw["description"], info_file)
-        yield MainTask(
-            id=_checked_id(task_directory),
-            directory=task_directory,
-            info=_validated(raw, info_file, MainTaskInfo),
-        )
+def _main_tasks(directory: Path, problems: Problems) -> Iterator[MainTask]:
+    for folder in task_folders(directory / "main_tasks"):
+        _check_id(folder, problems)
+        document = read_document(folder / "info.yml", problems)
+        if document is None:
+            continue
+        _resolve_description(document, problems)
+        info = document.parsed(MainTaskInfo, problems)
+        if info is not None:
+            yield MainTask(id=folder.name, directory=folder, info=info)
 
 
-def _side_tasks(directory: Path) -> Iterator[SideTask]:
-    for task_directory in _task_directories(directory / "side_tasks"):
+def _side_tasks(directory: Path, problems: Problems) -> Iterator[SideTask]:
+    mains = [folder.name for folder in task_folders(directory / "main_tasks")]
+    for folder in task_folders(directory / "side_tasks"):
+        _check_id(folder, problems)
+        goal = read_text(folder / "docs" / "goal.md", problems)
+        details = read_text(folder / "docs" / "scoring_details.md", problems, optional=True)
+        document = read_document(folder / "info.yml", problems)
+        info = document.parsed(SideTaskInfo, problems) if document is not None else None
+        if document is None or info is None:
+            continue
+        _check_compatible(document, info, mains, problems)
         yield SideTask(
-            id=_checked_id(task_directory),
-            directory=task_directory,
-            info=_model(task_directory / "info.yml", SideTaskInfo),
-            goal=_text(task_directory / "docs" / "goal.md"),
-            scoring_details=_optional_text(task_directory / "docs" / "scoring_details.md"),
+            id=folder.name,
+            directory=folder,
+            info=info,
+            goal=goal or "",
+            scoring_details=details or "",
         )
 
 
-def _task_directories(parent: Path) -> list[Path]:
+def _check_compatible(
+    document: Document, info: SideTaskInfo, mains: list[str], problems: Problems
+) -> None:
+    field = "compatible_main_tasks"
+    if info.compatible_main_tasks == "all":
+        return
+    for number, main in enumerate(info.compatible_main_tasks):
+        if main not in mains:
+            words = f"{field}: {unknown_words('main task', main, mains)}"
+            problems.add(document.file, words, document.line_of([field, number]))
+
+
+def task_folders(parent: Path) -> list[Path]:
+    """The folders of tasks in `main_tasks` or `side_tasks`, sorted."""
     if not parent.is_dir():
         return []
     return sorted(
@@ -105,75 +118,27 @@ def _task_directories(parent: Path) -> list[Path]:
     )
 
 
-def _checked_id(directory: Path) -> str:
+def _check_id(directory: Path, problems: Problems) -> None:
     if not _ID.match(directory.name):
-        raise UsageProblem(
-            f"{directory}: '{directory.name}' cannot be an id; "
-            "use lower-case letters, digits, '_' and '-'"
+        problems.add(
+            directory,
+            f"'{directory.name}' cannot be an id; use lower-case letters, digits, '_' and '-'",
         )
-    return directory.name
 
 
-def _description(value: Any, info_file: Path) -> Any:
+def _resolve_description(document: Document, problems: Problems) -> None:
+    """Put the text in the place of `{file: NAME}`."""
+    value = document.raw.get("description")
     if not isinstance(value, dict):
-        return value
+        return
+    line = document.line_of(["description"])
+    document.raw["description"] = ""
     if set(value) != {"file"} or not isinstance(value["file"], str):
-        raise UsageProblem(f"{info_file}: description: use a text or {{file: NAME}}")
-    path = (info_file.parent / value["file"]).resolve()
-    if not path.is_relative_to(info_file.parent.resolve()):
-        raise UsageProblem(f"{info_file}: description: '{value['file']}' is outside the task")
-    return _text(path)
-
-
-def _model(path: Path, model: type[M]) -> M:
-    return _validated(_yaml(path), path, model)
-
-
-def _validated(raw: dict[str, Any], path: Path, model: type[M]) -> M:
-    try:
-        return model.model_validate(raw)
-    except ValidationError as error:
-        raise _field_problem(path, error.errors()[0], model) from None
-
-
-def _field_problem(path: Path, error: ErrorDetails, model: type[BaseModel]) -> UsageProblem:
-    # Members of a union are in the location as types, such as `tuple[str, ...]`.
-    place = [str(part) for part in error["loc"] if "[" not in str(part)]
-    where = ".".join(place)
-    if error["type"] == "extra_forbidden" and len(place) == 1:
-        return unknown_name("field", where, model.model_fields, flag=str(path))
-    if error["type"] == "extra_forbidden":
-        return UsageProblem(f"{path}: no field is named '{where}'")
-    if error["type"] == "missing":
-        return UsageProblem(f"{path}: the field '{where}' is missing")
-    said = _PLAIN.get(error["type"]) or error["msg"].removeprefix("Value error, ")
-    value = json.dumps(error["input"], ensure_ascii=False, default=str)
-    shown = f" (it is {value})" if len(value) <= _SHOWN else ""
-    return UsageProblem(f"{path}: {where}: {said.replace('Input should be', 'must be')}{shown}")
-
-
-def _yaml(path: Path) -> dict[str, Any]:
-    import yaml
-
-    try:
-        raw = yaml.safe_load(_text(path))
-    except RecursionError:
-        raise UsageProblem(f"{path}: not valid YAML: it is nested too deeply") from None
-    except yaml.YAMLError as error:
-        raise UsageProblem(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(raw, dict):
-        raise UsageProblem(f"{path}: expected a mapping of fields")
-    return raw
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UsageProblem(f"{path}: this file is missing") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageProblem(f"{path}: cannot be read: {error}") from None
-
-
-def _optional_text(path: Path) -> str:
-    return _text(path) if path.exists() else ""
+        problems.add(document.file, "description: use a text or {file: NAME}", line)
+        return
+    folder = document.file.parent
+    path = (folder / value["file"]).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        problems.add(document.file, f"description: '{value['file']}' is outside the task", line)
+        return
+    document.raw["description"] = read_text(path, problems) or ""

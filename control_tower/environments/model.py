@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
 
 TaskCategory = Literal["add_feature", "refactor", "research", "fix_bug", "lang_rewrite", "infra"]
+
+ARGUMENT_PREFIX = "CT_ARG_"
+"""What the names of environment variables with arguments begin with."""
 
 
 class _Model(BaseModel):
@@ -26,6 +42,54 @@ class Service(_Model):
     """Seconds to wait for `ready`."""
 
 
+ArgumentValue = StrictBool | StrictInt | StrictFloat | StrictStr
+"""What an argument can be set to."""
+
+_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+_ARGUMENT = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+
+class ArgumentDeclaration(_Model):
+    """An argument of the environment, as `environment.yaml` declares it."""
+
+    type: Literal["string", "integer", "number", "boolean"]
+    default: ArgumentValue
+    description: str = ""
+    choices: tuple[ArgumentValue, ...] = ()
+    """The only values allowed; empty for any."""
+    minimum: float | None = None
+    maximum: float | None = None
+
+    @model_validator(mode="after")
+    def _default_is_allowed(self) -> ArgumentDeclaration:
+        for value in (*self.choices, self.default):
+            problem = self.problem_of(value)
+            if problem is not None:
+                raise ValueError(f"its value '{value}' {problem}")
+        return self
+
+    def problem_of(self, value: object) -> str | None:
+        """What is wrong with a value, as the end of a sentence; None if it is allowed."""
+        right = isinstance(value, _PYTHON_TYPES[self.type])
+        if not right or (isinstance(value, bool) and self.type != "boolean"):
+            return f"is no {self.type}" + (" (true or false)" if self.type == "boolean" else "")
+        if isinstance(value, float) and not math.isfinite(value):
+            return "is no finite number"
+        if self.choices and value not in self.choices:
+            return f"is not one of: {', '.join(map(str, self.choices))}"
+        if isinstance(value, int | float) and self.type != "boolean":
+            if self.minimum is not None and value < self.minimum:
+                return f"is below {self.minimum:.12g}"
+            if self.maximum is not None and value > self.maximum:
+                return f"is above {self.maximum:.12g}"
+        return None
+
+
 class EnvironmentInfo(_Model):
     """`environment.yaml`."""
 
@@ -35,11 +99,21 @@ class EnvironmentInfo(_Model):
     services: dict[str, Service] = Field(default_factory=dict)
     agent_user: str = "agent"
     workspace: str = "/app"
-    args: dict[str, Any] = Field(default_factory=dict, max_length=0)
-    """Typed options of the environment; none can be declared yet."""
+    args: dict[str, ArgumentDeclaration] = Field(default_factory=dict)
+    """Its arguments, which `--env-arg` sets."""
     network: Literal["none", "internet"] = "none"
     portable: tuple[str, ...] | Literal[False] = False
     """Host programs needed in `bwrap`, or False when only a container will do."""
+
+    @field_validator("args")
+    @classmethod
+    def _named_like_variables(
+        cls, value: dict[str, ArgumentDeclaration]
+    ) -> dict[str, ArgumentDeclaration]:
+        for name in value:
+            if not _ARGUMENT.match(name):
+                raise ValueError(f"'{name}' is no name: use lower-case letters, digits and '_'")
+        return value
 
     @field_validator("workspace")
     @classmethod
@@ -134,6 +208,23 @@ class Environment(_Model):
     attack_surface: str = ""
     main_tasks: dict[str, MainTask]
     side_tasks: dict[str, SideTask]
+    arguments: dict[str, ArgumentValue] = Field(default_factory=dict)
+    """By key: all that are declared, with the values of this run."""
+
+    def with_arguments(self, given: Mapping[str, ArgumentValue]) -> Environment:
+        """The environment with these values, and the declared defaults of the others."""
+        defaults = {key: declared.default for key, declared in self.info.args.items()}
+        return self.model_copy(update={"arguments": {**defaults, **given}})
+
+    @property
+    def argument_variables(self) -> dict[str, str]:
+        """Its arguments as set-up, services, checks and the compose file see them: `CT_ARG_…`."""
+        return {
+            f"{ARGUMENT_PREFIX}{key.upper()}": (
+                str(value).lower() if isinstance(value, bool) else str(value)
+            )
+            for key, value in self.arguments.items()
+        }
 
     @property
     def compose_file(self) -> Path:

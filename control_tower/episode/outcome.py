@@ -23,6 +23,8 @@ class TaskResult(_Frozen):
     no_verdict: bool = False
     """Whether `success` is false only because the check came to no clear verdict. An attacker may
     have brought that about to hide what it achieved."""
+    no_scorer: bool = False
+    """Whether `success` is None because the task has no scorer, as the user accepted."""
 
 
 class LimitHit(_Frozen):
@@ -89,6 +91,12 @@ class Outcome(_Frozen):
     def stops_the_run(self) -> bool:
         """Whether nothing more starts after it, unless the user wants to go on after errors."""
         return self.status in ("errored", "setup_error") and not self.environment_failed
+
+    @property
+    def unscored_as_wanted(self) -> bool:
+        """Whether scores are missing, and only those of tasks that have no scorer."""
+        missing = [r for r in (self.main, self.side) if r is not None and r.success is None]
+        return bool(missing) and all(result.no_scorer for result in missing)
 
     def result(self, task: str) -> TaskResult | None:
         """The result of `main` or `side`."""

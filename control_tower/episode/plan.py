@@ -71,6 +71,8 @@ class RunPlan:
         Raises:
             UsageProblem: for the first thing that is missing, in one line.
         """
+        if not self.selection.combinations:
+            return {}
         if any(component.roles for component, _ in self._components):
             from control_tower._inspect_compat import read_dotenv
 

@@ -26,7 +26,8 @@ class PreparationError(RuntimeError):
 async def prepare(combination: Combination) -> None:
     """Copy the tasks' files, run their set-up scripts, start the services and wait for them.
 
-    The main task's files and script come before the side task's.
+    The environment's arguments are in the variables `CT_ARG_…` of scripts and services. The main
+    task's files and script come before the side task's.
 
     Raises:
         PreparationError: if a script or service fails or is not ready in time.
@@ -35,6 +36,7 @@ async def prepare(combination: Combination) -> None:
 
     environment = combination.environment
     box = sandbox()
+    variables = environment.argument_variables
     for task in (combination.main_task, combination.side_task):
         if task is None:
             continue
@@ -42,7 +44,8 @@ async def prepare(combination: Combination) -> None:
             await _copy(box, task.files, environment.info.workspace)
         if task.setup is not None:
             script = task.setup.read_text(encoding="utf-8")
-            await _run(box, script, f"set-up of task '{task.id}'", timeout=SCRIPT_TIMEOUT)
+            what = f"set-up of task '{task.id}'"
+            await _run(box, script, what, variables, timeout=SCRIPT_TIMEOUT)
     for name, service in environment.info.services.items():
         await _start(box, environment, name, service)
 
@@ -59,9 +62,13 @@ def _files_below(directory: Path) -> Iterator[Path]:
     return (path for path in sorted(directory.rglob("*")) if path.is_file())
 
 
-async def _run(box: SandboxEnvironment, script: str, what: str, *, timeout: int) -> None:
+async def _run(
+    box: SandboxEnvironment, script: str, what: str, variables: dict[str, str], *, timeout: int
+) -> None:
     try:
-        result = await box.exec(["sh", "-s"], input=script, timeout=timeout, timeout_retry=False)
+        result = await box.exec(
+            ["sh", "-s"], input=script, env=variables, timeout=timeout, timeout_retry=False
+        )
     except TimeoutError:
         raise PreparationError(f"{what} did not finish within {timeout} s") from None
     if not result.success:
@@ -74,18 +81,25 @@ async def _start(
 ) -> None:
     what = f"service '{name}' of '{environment.id}'"
     if service.start is not None:
-        await _run(box, service.start, f"start of {what}", timeout=START_TIMEOUT)
+        variables = environment.argument_variables
+        await _run(box, service.start, f"start of {what}", variables, timeout=START_TIMEOUT)
     if service.ready is not None:
-        await _wait_until_ready(box, service, what)
+        await _wait_until_ready(box, environment, service, what)
 
 
-async def _wait_until_ready(box: SandboxEnvironment, service: Service, what: str) -> None:
+async def _wait_until_ready(
+    box: SandboxEnvironment, environment: Environment, service: Service, what: str
+) -> None:
     import anyio
 
     complaint = ""
     with anyio.move_on_after(service.ready_timeout):
         while True:
-            result = await box.exec(["sh", "-c", service.ready or "true"], timeout_retry=False)
+            result = await box.exec(
+                ["sh", "-c", service.ready or "true"],
+                env=environment.argument_variables,
+                timeout_retry=False,
+            )
             if result.success:
                 return
             complaint = (result.stderr.strip() or result.stdout.strip())[-500:]

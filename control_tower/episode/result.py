@@ -113,7 +113,9 @@ def trajectory_of(
         run_id=facts.run_id,
         epoch=key.epoch,
         environment=EnvironmentRecord(
-            id=environment.id, description=environment.info.short_description
+            id=environment.id,
+            description=environment.info.short_description,
+            args=dict(environment.arguments),
         ),
         main_task=MainTaskRecord(
             id=main.id, task_category=main.info.task_category, description=task_prompt(combination)

@@ -25,6 +25,7 @@ from control_tower.episode.plan import RunPlan
 from control_tower.episode.preparation import prepare
 from control_tower.episode.record import EpisodeRecord, record_of_state
 from control_tower.episode.result import outcome_when_scored
+from control_tower.scoring.checks import ARGUMENTS
 from control_tower.scoring.wrapper import NO_VERDICT, TaskScore, load_scorer, run_scorer
 from control_tower.selection import SampleKey, epoch_id
 from control_tower.tools.agent import agent_tools
@@ -87,6 +88,7 @@ def inspect_sample(key: SampleKey, sandbox: SandboxEnvironmentSpec) -> Sample:
             "main_task": main.id if main else None,
             "side_task": side.id if side else None,
             "mode": combination.mode,
+            ARGUMENTS: combination.environment.argument_variables,
         },
         sandbox=sandbox,
     )
@@ -176,7 +178,7 @@ def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main",
         if which not in wanted or task is None:
             return None
         if task.scorer is None:
-            result = TaskScore(None, "the task has no scorer")
+            result = TaskScore(None, "the task has no scorer", no_scorer=True)
         else:
             timeout = plan.scorer_seconds(len(wanted))
             result = await run_scorer(load(task.scorer), state, target, timeout=timeout)

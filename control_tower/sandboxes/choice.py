@@ -174,7 +174,7 @@ def _preflight_docker(environments: list[Environment], samples_at_once: int) -> 
         raise SandboxRefused(f"the Docker engine fails: {error}") from None
     networks = 0
     for environment in environments:
-        model = resolved(environment.compose_file)
+        model = resolved(environment.compose_file, environment.argument_variables)
         internet = environment.info.network == "internet"
         refuse_unfit(environment.compose_file, model, internet=internet)
         networks = max(networks, networks_of(model, internet=internet))

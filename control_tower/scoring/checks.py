@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 DEFAULT_INTERPRETER = ("python3", "-I", "-")
 DEFAULT_TIMEOUT = 120
 """Seconds; well below what a scorer may take in all."""
+
+ARGUMENTS = "environment_arguments"
+"""Key of a sample's metadata: the environment's arguments as variables, `CT_ARG_…`."""
 
 _VERDICT = re.compile(r"^(CORRECT|INCORRECT|NOT READY):[ \t]*(.*)$", re.MULTILINE)
 _EXPLANATION_LENGTH = 2_000
@@ -47,6 +50,8 @@ def check_script(
     prefix in the environment variable `CT_AS_AGENT`, quoted for a shell and empty where there
     is no need. Such a command gets standard streams of its own, not the check's.
 
+    The environment's arguments are in its variables `CT_ARG_…`.
+
     Args:
         check: the script, beside the task's `scorer.py`.
         prelude: shared code put in front of it.
@@ -59,10 +64,12 @@ def check_script(
         from inspect_ai.util import OutputLimitExceededError, sandbox
 
         source = "\n".join(p.read_text(encoding="utf-8") for p in (prelude, check) if p)
+        variables: Mapping[str, str] = state.metadata.get(ARGUMENTS) or {}
+        command = (*_with_variables(variables), *interpreter)
         box = sandbox()
         seconds = _within_the_scorer(timeout)
         try:
-            result = await exec_check(box, interpreter, input=source, timeout=seconds)
+            result = await exec_check(box, command, input=source, timeout=seconds)
         except TimeoutError:
             return _no_verdict(f"the check did not finish within {seconds:g} s")
         except (OutputLimitExceededError, PermissionError, UnicodeDecodeError) as error:
@@ -71,6 +78,11 @@ def check_script(
         return _read_verdict(result)
 
     return score
+
+
+def _with_variables(variables: Mapping[str, str]) -> list[str]:
+    """What goes in front of a command to give it environment variables."""
+    return ["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []
 
 
 def _within_the_scorer(timeout: float) -> float:

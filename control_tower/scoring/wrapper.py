@@ -38,6 +38,8 @@ class TaskScore:
     """The scorer's explanation, or why there is no score."""
     no_verdict: bool = False
     """Whether `success` is false only because the check came to no clear verdict."""
+    no_scorer: bool = False
+    """Whether `success` is None because the task has no scorer, as the user accepted."""
 
 
 def load_scorer(path: Path) -> Scorer:

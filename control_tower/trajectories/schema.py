@@ -55,6 +55,8 @@ class EnvironmentRecord(_Record):
 
     id: str
     description: str = ""
+    args: dict[str, Any] = Field(default_factory=dict)
+    """Its arguments, the defaults included."""
 
 
 class MainTaskRecord(_Record):
@@ -83,6 +85,8 @@ class ScoreRecord(_Record):
     """The scorer's explanation, or the reason for null."""
     no_verdict: bool = False
     """Whether `success` is false only because the check came to no clear verdict."""
+    no_scorer: bool = False
+    """Whether `success` is null because the task has no scorer."""
 
 
 class LimitRecord(_Record):

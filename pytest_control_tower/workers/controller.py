@@ -178,7 +178,8 @@ class ControlController:
         """Take note of the control items, and say what is about to run."""
         self._told = self._read_what_was_collected()
         if not self._told.samples:
-            if self._asked_for and node_ids and not _narrowed(self._config):
+            answered = self._asked_for and self._run.plan.selection.nothing is not None
+            if self._asked_for and node_ids and not answered and not _narrowed(self._config):
                 raise pytest.UsageError(NO_SAMPLE)
             return {}
         if not self._asked_for:

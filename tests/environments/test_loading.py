@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,25 @@ def root(tmp_path: Path) -> Path:
 
 
 def refusal(root: Path) -> str:
+    """What is said, without the line in the file."""
     with pytest.raises(UsageProblem) as caught:
         load_environment(root)
     message = str(caught.value)
     assert "\n" not in message
-    return message
+    return re.sub(r"(\.ya?ml):[0-9]+: ", r"\1: ", message)
+
+
+def test_the_line_of_a_fault_is_said(root: Path) -> None:
+    file = root / "environment.yaml"
+    file.write_text(BASE + "services:\n  api:\n    start: x\n    ready_timeout: 0\n")
+    with pytest.raises(UsageProblem) as caught:
+        load_environment(root)
+    assert str(caught.value).startswith(f"{file}:6: services.api.ready_timeout: must be greater")
+
+
+def test_a_field_that_is_there_twice_is_refused(root: Path) -> None:
+    (root / "environment.yaml").write_text(BASE + "network: none\nnetwork: internet\n")
+    assert refusal(root).endswith("environment.yaml: 'network' is there twice, first in line 3")
 
 
 def test_every_bundled_environment_loads() -> None:
@@ -170,7 +185,7 @@ def test_a_bad_field_is_named_with_its_file(root: Path, file: str, text: str, fi
         (YAML, BASE + "services: 3\n", "services: must be a mapping (it is 3)"),
         (YAML, BASE + "tech_stack: python\n", 'tech_stack: must be a list (it is "python")'),
         (YAML, BASE + "portable: true\n", "portable: must be a list (it is true)"),
-        (YAML, BASE + "display_name: [a]\n", 'display_name: must be a text (it is ["a"])'),
+        (YAML, "short_description: x\ndisplay_name: [a]\n", 'display_name: must be a text (it is ["a"])'),
         (YAML, BASE + "network: some\n", "network: must be 'none' or 'internet' (it is \"some\")"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Mapping
 from copy import deepcopy
@@ -27,8 +28,12 @@ _NAME = "control-tower"
 """A project name for resolving; each sample has one of its own."""
 
 
-def resolved(compose_file: Path) -> Model:
+def resolved(compose_file: Path, variables: Mapping[str, str] | None = None) -> Model:
     """The compose file with variables, extensions and relative paths resolved.
+
+    Args:
+        compose_file: as the environment's author wrote it.
+        variables: put over those of this process.
 
     Raises:
         EnvironmentRefused: `docker compose` does not accept it; with its words.
@@ -41,6 +46,7 @@ def resolved(compose_file: Path) -> Model:
             text=True,
             timeout=_RESOLVE,
             check=False,
+            env={**os.environ, **(variables or {})},
         )
     except subprocess.TimeoutExpired:
         problem = f"docker compose did not read it within {_RESOLVE} seconds"

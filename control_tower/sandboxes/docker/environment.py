@@ -30,7 +30,7 @@ def docker_config(
     """
     owner = own_directory()
     mark(owner)
-    model = resolved(environment.compose_file)
+    model = resolved(environment.compose_file, environment.argument_variables)
     internet = environment.info.network == "internet"
     names = image_names(environment.id, model)
     problem = None

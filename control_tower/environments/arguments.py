@@ -1,0 +1,94 @@
+"""Arguments of environments: what `environment.yaml` declares, and what `--env-arg` sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from control_tower.environments.model import ArgumentDeclaration, ArgumentValue, Environment
+from control_tower.errors import UsageProblem, spoken, unknown_name
+
+
+def bind_arguments(
+    pairs: Sequence[str],
+    environments: Sequence[Environment],
+    recorded: Mapping[str, Any],
+    *,
+    flag: str,
+) -> list[Environment]:
+    """The environments with their arguments: declared defaults, what was recorded, what is given.
+
+    Args:
+        pairs: `key=value`, or `environment:key=value`.
+        environments: the selected ones.
+        recorded: by key, of a trajectory's only environment; what is given goes before it.
+        flag: what the user wrote the pairs after.
+
+    Raises:
+        UsageProblem: for a malformed pair, an unknown, ambiguous or repeated key, or a bad value.
+    """
+    values: dict[str, dict[str, ArgumentValue]] = {e.id: {} for e in environments}
+    for environment in environments:
+        for key, value in recorded.items():
+            declared = environment.info.args.get(key)
+            if declared is None:
+                raise unknown_name(
+                    f"argument of {environment.id}", key, environment.info.args, flag="trajectory"
+                )
+            values[environment.id][key] = _accepted(declared, value, f"trajectory: {key}")
+    given: set[tuple[str, str]] = set()
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise UsageProblem(f"{flag}: '{pair}' is not key=value or env:key=value")
+        owner, key = _owner(name, environments, flag=flag)
+        if (owner.id, key) in given:
+            raise UsageProblem(f"{flag}: '{name}' is given twice")
+        given.add((owner.id, key))
+        values[owner.id][key] = _parsed(owner.info.args[key], text, f"{flag}: {name}")
+    return [environment.with_arguments(values[environment.id]) for environment in environments]
+
+
+def _owner(name: str, environments: Sequence[Environment], *, flag: str) -> tuple[Environment, str]:
+    prefix, colon, key = name.partition(":")
+    if colon:
+        by_id = {environment.id: environment for environment in environments}
+        if prefix not in by_id:
+            raise unknown_name("selected environment", prefix, by_id, flag=flag)
+        if key not in by_id[prefix].info.args:
+            raise unknown_name(f"argument of {prefix}", key, by_id[prefix].info.args, flag=flag)
+        return by_id[prefix], key
+    owners = [environment for environment in environments if name in environment.info.args]
+    if not owners:
+        declared = {key for environment in environments for key in environment.info.args}
+        raise unknown_name("argument of a selected environment", name, declared, flag=flag)
+    if len(owners) > 1:
+        ways = [f"{environment.id}:{name}=…" for environment in owners]
+        raise UsageProblem(
+            f"{flag}: '{name}' is an argument of {len(owners)} selected environments; write "
+            f"{spoken(ways)}"
+        )
+    return owners[0], name
+
+
+_WORDS = {"true": True, "yes": True, "false": False, "no": False}
+
+
+def _parsed(declared: ArgumentDeclaration, text: str, place: str) -> ArgumentValue:
+    value: Any = text
+    if declared.type == "boolean":
+        value = _WORDS.get(text.lower(), text)
+    elif declared.type in ("integer", "number"):
+        try:
+            value = int(text) if declared.type == "integer" else float(text)
+        except ValueError:
+            value = text
+    return _accepted(declared, value, place)
+
+
+def _accepted(declared: ArgumentDeclaration, value: Any, place: str) -> ArgumentValue:
+    problem = declared.problem_of(value)
+    if problem is not None:
+        raise UsageProblem(f"{place}: '{value}' {problem}")
+    accepted: ArgumentValue = value
+    return accepted

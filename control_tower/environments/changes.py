@@ -1,0 +1,119 @@
+"""What a git diff touches: whole environments, or single tasks of theirs."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from control_tower.errors import UsageProblem
+
+_TASKS = {"main_tasks": "main", "side_tasks": "side"}
+_SELECTING = "task_sets"
+"""A folder of an environment that says what to run, and not how anything works."""
+
+
+@dataclass
+class Touched:
+    """What changed of one environment."""
+
+    whole: bool = False
+    """Whether something changed that all of its tasks depend on."""
+    main: set[str] = field(default_factory=set)
+    side: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What changed since a revision, by environment."""
+
+    revision: str
+    touched: Mapping[str, Touched]
+    others: int
+    """How many changed files belong to no environment."""
+
+    @property
+    def environments(self) -> list[str]:
+        """Ids of those that something changed of, sorted."""
+        return sorted(self.touched)
+
+    def touch(self, environment: str, main: str | None, side: str | None) -> bool:
+        """Whether the combination depends on something that changed."""
+        touched = self.touched.get(environment)
+        if touched is None:
+            return False
+        return touched.whole or main in touched.main or side in touched.side
+
+    def nothing(self) -> str:
+        """Why nothing that was selected is to be run, for people."""
+        files = "1 file" if self.others == 1 else f"{self.others} files"
+        if not self.touched and not self.others:
+            return f"no file changed since {self.revision}"
+        if not self.touched:
+            return f"no environment changed since {self.revision} ({files} outside of them did)"
+        return f"what changed since {self.revision} is not selected"
+
+
+def changes_since(revision: str, environments: Mapping[str, Path], *, flag: str) -> Changes:
+    """What changed since the current branch left `revision`, uncommitted and new files included.
+
+    The repository is the one that the current folder is in; environments elsewhere never change.
+
+    Args:
+        revision: anything that git understands.
+        environments: their folders, by id.
+        flag: what the user wrote the revision after.
+
+    Raises:
+        UsageProblem: no git, no repository, or no such revision.
+    """
+    root = Path(_git(["rev-parse", "--show-toplevel"], flag, "not in a git repository").strip())
+    unknown = f"'{revision}' is no revision of this repository"
+    checked = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
+    commit = _git(checked, flag, unknown).strip()
+    unrelated = f"'{revision}' has no history in common with the current commit"
+    base = _git(["merge-base", commit, "HEAD"], flag, unrelated).strip()
+    diff = _git(["-C", str(root), "diff", "--name-only", "--no-renames", "-z", base], flag, unknown)
+    new = ["-C", str(root), "ls-files", "--others", "--exclude-standard", "-z"]
+    names = {name for name in (diff + _git(new, flag, unknown)).split("\0") if name}
+    return sort_changes(revision, (root / name for name in names), environments)
+
+
+def sort_changes(revision: str, files: Iterable[Path], environments: Mapping[str, Path]) -> Changes:
+    """Sort changed files by what depends on them.
+
+    A file in a task's folder touches that task. One in `task_sets/` touches nothing. Any other
+    file of an environment touches all of it.
+    """
+    folders = {path.resolve(): id for id, path in environments.items()}
+    touched: dict[str, Touched] = {}
+    others = 0
+    for file in files:
+        # The file may be gone, so only its folder is resolved.
+        path = file.parent.resolve() / file.name
+        home = next((folder for folder in path.parents if folder in folders), None)
+        parts = PurePosixPath(path.relative_to(home)).parts if home is not None else (_SELECTING,)
+        if home is None or parts[0] == _SELECTING:
+            others += 1
+            continue
+        environment = touched.setdefault(folders[home], Touched())
+        kind = _TASKS.get(parts[0]) if len(parts) > 2 else None
+        if kind is None:
+            environment.whole = True
+        else:
+            getattr(environment, kind).add(parts[1])
+    return Changes(revision, touched, others)
+
+
+def _git(arguments: list[str], flag: str, problem: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, check=False, errors="replace"
+        )
+    except FileNotFoundError:
+        raise UsageProblem(f"{flag}: git is not installed") from None
+    if done.returncode != 0:
+        said = " ".join(done.stderr.split())
+        raise UsageProblem(f"{flag}: {problem}{': ' + said if said else ''}")
+    return done.stdout

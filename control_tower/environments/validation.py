@@ -1,0 +1,181 @@
+"""Everything that can be found wrong with an environment without running it."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from control_tower.environments.documents import read_document
+from control_tower.environments.loading import read_environment, task_folders
+from control_tower.environments.model import Environment, MainTask, SideTask
+from control_tower.environments.problems import Problem, Problems
+from control_tower.errors import UsageProblem, nearest
+
+ScorerTrial = Callable[[Path], object]
+"""Imports a task's scorer.py; raises `UsageProblem` if that cannot be done."""
+
+_AGENTS_SERVICE = "default"
+_OF_ENVIRONMENT = (
+    "environment.yaml",
+    "codebase",
+    "docs",
+    "main_tasks",
+    "side_tasks",
+    "task_sets",
+    "checks",
+)
+_OF_TASK = ("info.yml", "scorer.py", "check.py", "setup.sh", "files")
+_OF_MAIN_TASK = (*_OF_TASK, "solution", "description.md")
+_OF_SIDE_TASK = (*_OF_TASK, "attack", "docs")
+_OF_DOCS = ("description.md", "attack_surface.md")
+_OF_SIDE_DOCS = ("goal.md", "scoring_details.md")
+
+
+def validate_environment(directory: Path, try_scorer: ScorerTrial) -> list[Problem]:
+    """All faults of the environment in `directory`, sorted by file and line.
+
+    Args:
+        directory: its folder; its name is the id.
+        try_scorer: imports a scorer.
+    """
+    problems = Problems()
+    environment = read_environment(directory, problems)
+    _check_names(directory, problems)
+    for script in sorted((directory / "checks").glob("*.py")):
+        _check_python(script, problems)
+    if environment is not None:
+        _check_code_base(environment, problems)
+        _check_environment(environment, problems)
+        for main in environment.main_tasks.values():
+            _check_task(main, try_scorer, problems)
+        for side in environment.side_tasks.values():
+            _check_task(side, try_scorer, problems)
+    return sorted(set(problems))
+
+
+def _check_environment(environment: Environment, problems: Problems) -> None:
+    directory = environment.directory
+    if not environment.main_tasks and not environment.side_tasks and not problems:
+        problems.add(directory, "there are no tasks: add a folder in main_tasks/")
+    if not environment.description:
+        problems.add(
+            directory / "docs" / "description.md",
+            "this file is missing: it says what the agent is told of the system",
+        )
+    for name, service in environment.info.services.items():
+        if service.start is None and service.ready is None:
+            problems.add(
+                directory / "environment.yaml",
+                f"services.{name}: it has neither start nor ready, so that nothing is done for it",
+            )
+
+
+def _check_names(directory: Path, problems: Problems) -> None:
+    """A misspelt folder would be left out in silence."""
+    _check_spelling(directory, _OF_ENVIRONMENT, problems)
+    _check_spelling(directory / "docs", _OF_DOCS, problems)
+    for folder in task_folders(directory / "main_tasks"):
+        _check_spelling(folder, _OF_MAIN_TASK, problems)
+    for folder in task_folders(directory / "side_tasks"):
+        _check_spelling(folder, _OF_SIDE_TASK, problems)
+        _check_spelling(folder / "docs", _OF_SIDE_DOCS, problems)
+
+
+def _check_spelling(folder: Path, known: Iterable[str], problems: Problems) -> None:
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    missing = [name for name in known if name not in names]
+    for name in sorted(names.difference(known)):
+        close = nearest(name, missing, most=1)
+        if close:
+            problems.add(folder / name, f"nothing uses this name; did you mean '{close[0]}'?")
+
+
+def _check_code_base(environment: Environment, problems: Problems) -> None:
+    source = environment.source
+    if not source.is_dir() or not any(source.iterdir()):
+        problems.add(source, "this folder is missing or empty: it becomes the agent's workspace")
+    compose = environment.compose_file
+    if environment.info.portable is not False and not compose.exists():
+        return
+    document = read_document(compose, problems)
+    if document is None:
+        return
+    services = document.raw.get("services")
+    if not isinstance(services, dict) or _AGENTS_SERVICE not in services:
+        words = f"there is no service '{_AGENTS_SERVICE}', which is the agent's"
+        problems.add(compose, words, document.line_of(["services"]))
+        return
+    for name, service in services.items():
+        build = service.get("build") if isinstance(service, dict) else None
+        if build is None:
+            continue
+        settings = build if isinstance(build, dict) else {"context": build}
+        context = compose.parent / str(settings.get("context", "."))
+        dockerfile = context / str(settings.get("dockerfile", "Dockerfile"))
+        if "$" not in str(dockerfile) and not dockerfile.is_file():
+            words = f"services.{name}.build: {dockerfile} is missing"
+            problems.add(compose, words, document.line_of(["services", name, "build"]))
+
+
+def _check_task(task: MainTask | SideTask, try_scorer: ScorerTrial, problems: Problems) -> None:
+    folder = task.directory
+    main = isinstance(task, MainTask)
+    reference = task.solution if isinstance(task, MainTask) else task.attack
+    where = "solution" if main else "attack"
+    if task.scorer is not None:
+        try:
+            try_scorer(task.scorer)
+        except UsageProblem as problem:
+            _add(problems, task.scorer, str(problem))
+    elif not main:
+        problems.add(folder / "scorer.py", "this file is missing: a side task needs a scorer")
+    if not reference:
+        words = f"there is no reference: {where}/ holds no .sh file"
+        problems.add(folder, words)
+    if isinstance(task, SideTask) and not task.goal.strip():
+        problems.add(folder / "docs" / "goal.md", "the goal is empty")
+    for script in sorted(folder.glob("*.py")):
+        if script != task.scorer:
+            _check_python(script, problems)
+    for script in reference:
+        _check_shell(script, "bash", problems)
+    if task.setup is not None:
+        _check_shell(task.setup, "sh", problems)
+
+
+def _add(problems: Problems, file: Path, words: str) -> None:
+    """Take note of what a `UsageProblem` about a file says."""
+    problems.add(file, words.removeprefix(f"{file}: "))
+
+
+def _check_python(script: Path, problems: Problems) -> None:
+    try:
+        ast.parse(script.read_bytes())
+    except SyntaxError as error:
+        problems.add(script, f"not valid Python: {error.msg}", error.lineno or 0)
+    except ValueError as error:
+        problems.add(script, f"not valid Python: {error}")
+
+
+def _check_shell(script: Path, shell: str, problems: Problems) -> None:
+    """Have the shell read the script without running it."""
+    if shutil.which(shell) is None:
+        return
+    done = subprocess.run(
+        [shell, "-n"],
+        input=script.read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return
+    said = done.stderr.decode(errors="replace").splitlines()
+    first = said[0] if said else "it does not say why"
+    # `sh: 3: Syntax error …` of dash, `bash: line 3: syntax error …`
+    parts = [part.strip() for part in first.split(":", 2)]
+    number = parts[1].removeprefix("line ") if len(parts) == 3 else ""
+    line = int(number) if number.isdigit() else 0
+    problems.add(script, f"not valid for {shell}: {parts[-1]}", line)

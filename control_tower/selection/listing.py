@@ -1,0 +1,66 @@
+"""Combinations that a file lists: a task set, or the trajectory of an earlier run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from control_tower.environments.discovery import Catalog
+from control_tower.errors import UsageProblem
+from control_tower.run_options import RunOptions
+from control_tower.selection.combinations import Combination
+from control_tower.task_sets import Entry, TaskSet, combined, find_task_set
+from control_tower.trajectories.finding import find_trajectory
+
+
+def from_task_set(
+    options: RunOptions, catalog: Catalog, notices: list[str]
+) -> tuple[list[Combination], dict[str, Any]]:
+    """The combinations of `--task-file`; environments given beside it leave the others out.
+
+    Raises:
+        UsageProblem: for a set that does not exist or a line that is wrong, with file and line.
+    """
+    task_set = find_task_set(str(options.task_file), catalog, flag=options.flag("task_file"))
+    wanted = {catalog.get(name, flag=options.flag("env")).id for name in options.env}
+    entries = [entry for entry in task_set.entries if not wanted or entry.env in wanted]
+    left_out = len(task_set.entries) - len(entries)
+    if wanted:
+        _refuse_absent(options, task_set, wanted)
+    if left_out:
+        notices.append(f"{left_out} of '{task_set.name}' left out by {options.flag('env')}")
+    return [_combination(task_set, entry, catalog) for entry in entries], {}
+
+
+def from_trajectory(
+    options: RunOptions, catalog: Catalog
+) -> tuple[list[Combination], dict[str, Any]]:
+    """The combination of `--trajectory-id`, and its environment's arguments.
+
+    Raises:
+        UsageProblem: for a trajectory that is not found or not understood, or one whose
+            environment or tasks do not exist here.
+    """
+    flag = options.flag("trajectory_id")
+    name = str(options.trajectory_id)
+    trajectory = find_trajectory(name, options.log_dir, flag=flag)
+    entry = Entry(
+        env=trajectory.environment.id,
+        main_task=trajectory.main_task.id if trajectory.main_task else None,
+        side_task=trajectory.side_task.id if trajectory.side_task else None,
+    )
+    environment, main, side = combined(entry, catalog, flag=f"{flag} {name}")
+    return [Combination(environment, main, side)], trajectory.environment.args
+
+
+def _combination(task_set: TaskSet, entry: Entry, catalog: Catalog) -> Combination:
+    environment, main, side = combined(entry, catalog, flag=task_set.place(entry))
+    return Combination(environment, main, side)
+
+
+def _refuse_absent(options: RunOptions, task_set: TaskSet, wanted: set[str]) -> None:
+    there = sorted({entry.env for entry in task_set.entries})
+    for name in sorted(wanted - set(there)):
+        raise UsageProblem(
+            f"{options.flag('env')}: '{name}' is not in task set '{task_set.name}', "
+            f"which has: {', '.join(there)}"
+        )

@@ -1,0 +1,66 @@
+"""The ways to select, of which a run uses one."""
+
+from __future__ import annotations
+
+from control_tower.errors import UsageProblem
+from control_tower.run_options import RunOptions
+
+EXPANDING = ("all", "just_main_tasks", "just_side_tasks", "env_only")
+"""Options that stand for many combinations of the environments."""
+LISTING = ("task_file", "trajectory_id")
+"""Options that name combinations, environments included."""
+NAMING = ("main_task", "side_task")
+"""Options that name tasks; the two go together."""
+
+_CONTRADICTIONS = (
+    ("trajectory_id", "env"),
+    ("trajectory_id", "category"),
+    ("just_side_tasks", "category"),
+)
+"""Pairs that contradict each other although they are not two ways."""
+_FOR_A_TRAJECTORY = "the trajectory says which combination it is"
+_WHY = {
+    ("trajectory_id", "env"): _FOR_A_TRAJECTORY,
+    ("trajectory_id", "category"): _FOR_A_TRAJECTORY,
+    ("just_side_tasks", "category"): "it selects no main task whose category could be asked for",
+}
+
+
+def way_of(options: RunOptions) -> str | None:
+    """The way that the options use: a key of `EXPANDING` or `LISTING`, "named", or None.
+
+    A filter alone (a category, what changed) filters everything.
+
+    Raises:
+        UsageProblem: for two options that contradict each other, naming both.
+    """
+    _refuse_contradictions(options)
+    for key in (*EXPANDING, *LISTING):
+        if getattr(options, key):
+            return key
+    if any(getattr(options, key) for key in NAMING):
+        return "named"
+    return "all" if options.category or options.changed_since is not None else None
+
+
+def _refuse_contradictions(options: RunOptions) -> None:
+    given = [key for key in (*EXPANDING, *LISTING, *NAMING) if getattr(options, key)]
+    if len(given) > 1 and given[0] not in NAMING:
+        first, second = (options.flag(key) for key in given[:2])
+        raise UsageProblem(f"{first} and {second} contradict each other; use one of them")
+    for first, second in _CONTRADICTIONS:
+        if getattr(options, first) and getattr(options, second):
+            flags = f"{options.flag(first)} and {options.flag(second)}"
+            raise UsageProblem(
+                f"{flags} contradict each other: {_WHY[first, second]}; use one of them"
+            )
+
+
+def how_to_select(options: RunOptions) -> str:
+    """What to say to somebody who has named environments alone."""
+    flag = options.flag
+    return (
+        f"{flag('env')} alone selects nothing; add {flag('all')}, {flag('main_task')} NAME, "
+        f"{flag('side_task')} NAME, {flag('just_main_tasks')}, {flag('just_side_tasks')}, "
+        f"{flag('env_only')} or {flag('category')} NAME"
+    )

@@ -1,0 +1,185 @@
+"""Task sets: JSON lines, each of which is a combination of environment, main and side task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from control_tower.environments.discovery import Catalog
+from control_tower.environments.model import Environment, MainTask, SideTask
+from control_tower.errors import UsageProblem, nearest, spoken, unknown_name
+
+SUFFIX = ".jsonl"
+IN_ENVIRONMENT = "task_sets"
+"""The folder of an environment that holds task sets of its own."""
+
+_PACKAGED = Path(__file__).with_name("_task_sets")
+_IN_REPOSITORY = Path(__file__).parents[1] / "task_sets"
+
+
+class Entry(BaseModel):
+    """One line of a task set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    env: str
+    main_task: str | None = None
+    side_task: str | None = None
+
+    @model_validator(mode="after")
+    def _is_a_combination(self) -> Entry:
+        if not self.main_task and not self.side_task:
+            raise ValueError("a line needs a main_task, a side_task, or both")
+        return self
+
+
+@dataclass(frozen=True)
+class TaskSet:
+    """A task set that was read; its names are not checked yet."""
+
+    name: str
+    file: Path
+    entries: tuple[Entry, ...]
+    lines: tuple[int, ...]
+    """Of each entry, counted from 1."""
+
+    def place(self, entry: Entry) -> str:
+        """`file:line` of an entry, for messages."""
+        return f"{self.file}:{self.lines[self.entries.index(entry)]}"
+
+    def problems(self, catalog: Catalog) -> list[str]:
+        """Every line whose names do not exist or do not go together, each in one line of text."""
+        found: list[str] = []
+        for entry in self.entries:
+            try:
+                combined(entry, catalog, flag=self.place(entry))
+            except UsageProblem as problem:
+                found.append(str(problem))
+        return found
+
+
+def combined(
+    entry: Entry, catalog: Catalog, *, flag: str
+) -> tuple[Environment, MainTask | None, SideTask | None]:
+    """The environment and the tasks that an entry names.
+
+    Args:
+        entry: what is named.
+        catalog: where to look.
+        flag: where the names were written, for messages.
+
+    Raises:
+        UsageProblem: for a name that does not exist, or a pair that does not go together.
+    """
+    environment = catalog.get(entry.env, flag=flag)
+    main = side = None
+    if entry.main_task:
+        if entry.main_task not in environment.main_tasks:
+            kind = f"main task of {environment.id}"
+            raise unknown_name(kind, entry.main_task, environment.main_tasks, flag=flag)
+        main = environment.main_tasks[entry.main_task]
+    if entry.side_task:
+        if entry.side_task not in environment.side_tasks:
+            kind = f"side task of {environment.id}"
+            raise unknown_name(kind, entry.side_task, environment.side_tasks, flag=flag)
+        side = environment.side_tasks[entry.side_task]
+    if main and side and not side.compatible_with(main.id):
+        allowed = ", ".join(side.info.compatible_main_tasks) or "none"
+        raise UsageProblem(
+            f"{flag}: '{side.id}' does not go with main task '{main.id}'; it goes with: {allowed}"
+        )
+    return environment, main, side
+
+
+def read_task_set(file: Path, name: str) -> TaskSet:
+    """Read a task set; blank lines are left out.
+
+    Raises:
+        UsageProblem: for a file that cannot be read, a malformed line, an unknown field or a
+            repetition, with file and line.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageProblem(f"{file}: cannot be read: {error}") from None
+    entries: dict[Entry, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        entry = _entry(line, f"{file}:{number}")
+        if entry in entries:
+            raise UsageProblem(f"{file}:{number}: the same combination as in line {entries[entry]}")
+        entries[entry] = number
+    if not entries:
+        raise UsageProblem(f"{file}: the task set is empty")
+    return TaskSet(name, file, tuple(entries), tuple(entries.values()))
+
+
+def _entry(line: str, place: str) -> Entry:
+    try:
+        raw = json.loads(line)
+    except ValueError as error:
+        raise UsageProblem(f"{place}: not valid JSON: {error}") from None
+    if not isinstance(raw, dict):
+        raise UsageProblem(f"{place}: expected an object with env, main_task and side_task")
+    try:
+        return Entry.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+    field = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        raise unknown_name("field", field, Entry.model_fields, flag=place)
+    if first["type"] == "missing":
+        raise UsageProblem(f"{place}: the field '{field}' is missing")
+    said = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    raise UsageProblem(f"{place}: {field + ': ' if field else ''}{said}")
+
+
+def known_task_sets(catalog: Catalog) -> dict[str, Path]:
+    """Files by name: the shipped ones, and each environment's own as `environment/name`."""
+    found = {file.stem: file for file in _sets_in(shipped_directory())}
+    for environment, directory in catalog.directories.items():
+        for file in _sets_in(directory / IN_ENVIRONMENT):
+            found[f"{environment}/{file.stem}"] = file
+    return dict(sorted(found.items()))
+
+
+@cache
+def shipped_directory() -> Path:
+    """Where the shipped task sets are: in the package, or beside it in a checkout."""
+    return _PACKAGED if _PACKAGED.is_dir() else _IN_REPOSITORY
+
+
+def find_task_set(name: str, catalog: Catalog, *, flag: str) -> TaskSet:
+    """The task set called `name`, or in the file `name`; a name wins over a path.
+
+    An environment's own set is called `environment/name`, or `name` alone if no other has it.
+
+    Raises:
+        UsageProblem: if there is none, with the nearest names; or if it is malformed.
+    """
+    known = known_task_sets(catalog)
+    if name in known:
+        return read_task_set(known[name], name)
+    owners = [full for full in known if full.partition("/")[2] == name]
+    if len(owners) > 1:
+        raise UsageProblem(
+            f"{flag}: several environments have a task set '{name}': write {spoken(owners)}"
+        )
+    if owners:
+        return read_task_set(known[owners[0]], owners[0])
+    path = Path(name).expanduser()
+    if path.is_file():
+        return read_task_set(path, name)
+    close = nearest(name, known)
+    hint = f"did you mean {spoken(close)}?" if close else f"valid: {', '.join(known) or 'none'}"
+    raise UsageProblem(f"{flag}: no task set is named '{name}', and no file; {hint}")
+
+
+def _sets_in(directory: Path) -> Iterator[Path]:
+    return iter(sorted(directory.glob("*" + SUFFIX)))

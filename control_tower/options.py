@@ -202,6 +202,10 @@ OPTIONS: tuple[Option, ...] = (
     _integer("token_limit", "Token limit for the evaluation", "--token-limit"),
     _integer("message_limit", "Message limit for the evaluation", "--message-limit"),
     _integer("sample_time_limit", "Time limit in seconds for each sample", "--sample-time-limit"),
+    _flag(
+        "score_twice",
+        "Run every scorer twice; two different answers leave the task unscored.",
+    ),
     _text(
         "assert",
         "What each item asserts, instead of what its policy is for: main-task-solved, "

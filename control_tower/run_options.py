@@ -48,6 +48,7 @@ class RunOptions(BaseModel):
     message_limit: int | None
     sample_time_limit: int | None
     """Seconds."""
+    score_twice: bool
     assertion: str | None = Field(alias="assert")
     front_end: FrontEnd
 

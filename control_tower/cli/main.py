@@ -14,7 +14,15 @@ EXIT_USAGE = 4
 """The exit code of every usage error, as in pytest."""
 
 _GROUPS: Mapping[str, tuple[str, str]] = {
+    "envs": (
+        "control_tower.cli.envs:envs",
+        "Look at environments, make, validate, check and build them.",
+    ),
     "run": ("control_tower.cli.run:run", "Run control evaluations."),
+    "task-sets": (
+        "control_tower.cli.task_sets:task_sets",
+        "Look at and validate task sets, which --task-file takes.",
+    ),
 }
 """Command, where it is, and its line in `ct --help`, so that help imports none of them."""
 

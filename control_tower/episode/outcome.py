@@ -25,6 +25,8 @@ class TaskResult(_Frozen):
     have brought that about to hide what it achieved."""
     no_scorer: bool = False
     """Whether `success` is None because the task has no scorer, as the user accepted."""
+    disagreed: bool = False
+    """Whether `success` is None because it was scored twice, with two answers."""
 
 
 class LimitHit(_Frozen):

@@ -26,7 +26,13 @@ from control_tower.episode.preparation import prepare
 from control_tower.episode.record import EpisodeRecord, record_of_state
 from control_tower.episode.result import outcome_when_scored
 from control_tower.scoring.checks import ARGUMENTS
-from control_tower.scoring.wrapper import NO_VERDICT, TaskScore, load_scorer, run_scorer
+from control_tower.scoring.wrapper import (
+    NO_VERDICT,
+    TaskScore,
+    load_scorer,
+    run_scorer,
+    run_scorer_twice,
+)
 from control_tower.selection import SampleKey, epoch_id
 from control_tower.tools.agent import agent_tools
 from control_tower.tools.backends import SandboxedBackend
@@ -180,8 +186,10 @@ def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main",
         if task.scorer is None:
             result = TaskScore(None, "the task has no scorer", no_scorer=True)
         else:
-            timeout = plan.scorer_seconds(len(wanted))
-            result = await run_scorer(load(task.scorer), state, target, timeout=timeout)
+            twice = plan.options.score_twice
+            run = run_scorer_twice if twice else run_scorer
+            timeout = plan.scorer_seconds(len(wanted) * (2 if twice else 1))
+            result = await run(load(task.scorer), state, target, timeout=timeout)
         record = record_of_state(state)
         record.scored_at = time.time()
         record.scored[which] = TaskResult(**asdict(result))

@@ -40,6 +40,8 @@ class TaskScore:
     """Whether `success` is false only because the check came to no clear verdict."""
     no_scorer: bool = False
     """Whether `success` is None because the task has no scorer, as the user accepted."""
+    disagreed: bool = False
+    """Whether `success` is None because it was scored twice, with two answers."""
 
 
 def load_scorer(path: Path) -> Scorer:
@@ -88,6 +90,28 @@ async def run_scorer(
         if isinstance(error, anyio.get_cancelled_exc_class()) and _is_cancelled():
             raise
         return TaskScore(None, _crash(error))
+
+
+async def run_scorer_twice(
+    scorer: Scorer, state: TaskState, target: Target, *, timeout: float
+) -> TaskScore:
+    """Score, and score again: the first result, or unscored if the second says something else.
+
+    Args:
+        scorer: the task's scorer.
+        state: the sample's final state.
+        target: Inspect's target, always empty.
+        timeout: seconds, each time.
+    """
+    first = await run_scorer(scorer, state, target, timeout=timeout)
+    second = await run_scorer(scorer, state, target, timeout=timeout)
+    if first.success is second.success:
+        return first
+    said = [f"{_SPOKEN[one.success]} ({one.explanation})" for one in (first, second)]
+    return TaskScore(None, f"scored twice: {said[0]}, then {said[1]}", disagreed=True)
+
+
+_SPOKEN = {True: "success", False: "no success", None: "no score"}
 
 
 def _is_cancelled() -> bool:

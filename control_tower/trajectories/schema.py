@@ -87,6 +87,8 @@ class ScoreRecord(_Record):
     """Whether `success` is false only because the check came to no clear verdict."""
     no_scorer: bool = False
     """Whether `success` is null because the task has no scorer."""
+    disagreed: bool = False
+    """Whether `success` is null because the task was scored twice, with two answers."""
 
 
 class LimitRecord(_Record):

@@ -185,7 +185,11 @@ def test_a_bad_field_is_named_with_its_file(root: Path, file: str, text: str, fi
         (YAML, BASE + "services: 3\n", "services: must be a mapping (it is 3)"),
         (YAML, BASE + "tech_stack: python\n", 'tech_stack: must be a list (it is "python")'),
         (YAML, BASE + "portable: true\n", "portable: must be a list (it is true)"),
-        (YAML, "short_description: x\ndisplay_name: [a]\n", 'display_name: must be a text (it is ["a"])'),
+        (
+            YAML,
+            "short_description: x\ndisplay_name: [a]\n",
+            'display_name: must be a text (it is ["a"])',
+        ),
         (YAML, BASE + "network: some\n", "network: must be 'none' or 'internet' (it is \"some\")"),
     ],
 )

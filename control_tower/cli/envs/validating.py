@@ -1,0 +1,65 @@
+"""`ct envs validate`: everything that is wrong in the files, at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from control_tower.cli.tables import print_lines
+from control_tower.environments.discovery import Catalog
+from control_tower.environments.problems import Problem
+from control_tower.environments.validation import validate_environment
+from control_tower.task_sets import IN_ENVIRONMENT, SUFFIX, read_task_set
+
+
+@click.command(short_help="Find everything that is wrong in an environment's files.")
+@click.argument("environments", nargs=-1, metavar="[ENVIRONMENT]...")
+def validate(environments: tuple[str, ...]) -> int:
+    """Find everything that is wrong in the files of each ENVIRONMENT; nothing is run.
+
+    ENVIRONMENT is a name or the path of a folder; without one, all that are found are validated.
+    Each fault is one line, with file and line. The exit code is 1 if there is any.
+    """
+    catalog = Catalog.discover()
+    names = [catalog.id_of(name, flag="ct envs validate") for name in environments]
+    faults = 0
+    for name in dict.fromkeys(names or catalog.names):
+        faults += report_faults(catalog, name)
+    return 1 if faults else 0
+
+
+def report_faults(catalog: Catalog, name: str) -> int:
+    """Validate one environment and print what is wrong, or that nothing is; returns how much."""
+    from control_tower.scoring.wrapper import load_scorer
+
+    directory = catalog.directories[name]
+    problems = [str(p) for p in _shown(validate_environment(directory, load_scorer))]
+    if not problems:
+        problems = _problems_of_task_sets(catalog, directory)
+    if not problems:
+        found = catalog.get(name, flag="ct envs validate")
+        tasks = f"{len(found.main_tasks)} main tasks, {len(found.side_tasks)} side tasks"
+        click.echo(f"{name}: ok ({tasks})")
+        return 0
+    print_lines(problems)
+    click.echo(f"{name}: {len(problems)} problem{'s' if len(problems) > 1 else ''}")
+    return len(problems)
+
+
+def _shown(problems: list[Problem]) -> list[Problem]:
+    """With paths as seen from the current folder, where that is shorter."""
+    here = Path.cwd()
+    return [
+        Problem(
+            p.file.relative_to(here) if p.file.is_relative_to(here) else p.file, p.line, p.words
+        )
+        for p in problems
+    ]
+
+
+def _problems_of_task_sets(catalog: Catalog, directory: Path) -> list[str]:
+    found: list[str] = []
+    for file in sorted((directory / IN_ENVIRONMENT).glob("*" + SUFFIX)):
+        found += read_task_set(file, file.stem).problems(catalog)
+    return found

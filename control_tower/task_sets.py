@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -183,3 +183,9 @@ def find_task_set(name: str, catalog: Catalog, *, flag: str) -> TaskSet:
 
 def _sets_in(directory: Path) -> Iterator[Path]:
     return iter(sorted(directory.glob("*" + SUFFIX)))
+
+
+def write_task_set(file: Path, entries: Iterable[Entry]) -> None:
+    """Write a task set."""
+    lines = [entry.model_dump_json(exclude_none=True) + "\n" for entry in entries]
+    file.write_text("".join(lines), encoding="utf-8")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from control_tower.cli.main import LazyGroup
-from control_tower.errors import UsageProblem
-from control_tower.options import FRONT_END_FLAG, Command, Option, options_of, to_pytest_argv
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from control_tower.cli.pytest_call import own_arguments
+from control_tower.options import Command, Option, options_of, to_pytest_argv
 
 run = LazyGroup(
     {"eval2": ("control_tower.cli.run:eval2", "Run an eval2 evaluation.")},
@@ -85,18 +82,10 @@ def _check(values: dict[str, Any]) -> None:
 
 
 def _call_pytest(argv: list[str]) -> int:
-    from pathlib import Path
-
+    own = own_arguments()
     import pytest
 
-    try:
-        here = Path.cwd()
-    except FileNotFoundError:
-        raise UsageProblem("the current folder was removed; change to one that exists") from None
-    own = ["-c", str(_packaged_ini()), "--rootdir", str(here), "--noconftest"]
-    # Checking the options has imported the policy's module, which may import a pytest plugin.
-    own += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    return int(pytest.main([*own, f"{FRONT_END_FLAG}=ct", *_shape(argv), *argv]))
+    return int(pytest.main([*own, *_shape(argv), *argv]))
 
 
 def _shape(argv: list[str]) -> list[str]:
@@ -105,17 +94,6 @@ def _shape(argv: list[str]) -> list[str]:
         return ["-o", "verbosity_test_cases=1"]
     own_verbosity = any(arg.startswith(("-q", "-v", "--quiet", "--verbose")) for arg in argv)
     return [] if own_verbosity else ["-q"]
-
-
-def _packaged_ini() -> Path:
-    """The plugin's own pytest configuration, found without importing the plugin before pytest."""
-    from importlib.util import find_spec
-    from pathlib import Path
-
-    plugin = find_spec("pytest_control_tower")
-    if plugin is None or plugin.origin is None:
-        raise UsageProblem("the package pytest_control_tower is not installed beside control_tower")
-    return Path(plugin.origin).parent / "suite" / "ct.ini"
 
 
 eval2 = PytestCommand(

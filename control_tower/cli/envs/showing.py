@@ -93,9 +93,8 @@ def _print_tasks(environments: list[Environment]) -> None:
 
 def _task_rows(environment: Environment) -> Iterator[tuple[str, ...]]:
     for main in environment.main_tasks.values():
-        goes = [
-            side.id for side in environment.side_tasks.values() if side.compatible_with(main.id)
-        ]
+        sides = environment.side_tasks.values()
+        goes = [side.id for side in sides if side.compatible_with(main.id)]
         everything = len(goes) == len(environment.side_tasks)
         with_what = ("all" if everything else ", ".join(goes)) if goes else "none"
         yield _task_row(environment, main, "main", main.info.task_category, with_what)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -51,9 +52,7 @@ def _shown(problems: list[Problem]) -> list[Problem]:
     """With paths as seen from the current folder, where that is shorter."""
     here = Path.cwd()
     return [
-        Problem(
-            p.file.relative_to(here) if p.file.is_relative_to(here) else p.file, p.line, p.words
-        )
+        replace(p, file=p.file.relative_to(here)) if p.file.is_relative_to(here) else p
         for p in problems
     ]
 

@@ -1,0 +1,222 @@
+"""`ct envs check`: an environment under `noop` and `reference`, and what does not hold of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from control_tower.analysis.environment_check import (
+    Finding,
+    Pair,
+    covering_combinations,
+    entries_of,
+    every_combination,
+    findings,
+)
+from control_tower.cli.envs.validating import report_faults
+from control_tower.cli.pytest_call import own_arguments
+from control_tower.cli.tables import print_lines, print_table
+from control_tower.environments.changes import changes_since
+from control_tower.environments.discovery import Catalog
+from control_tower.environments.model import Environment
+from control_tower.errors import UsageProblem, unknown_name
+from control_tower.task_sets import write_task_set
+from control_tower.trajectories.schema import Trajectory
+from control_tower.trajectories.store import DIRECTORY
+
+_INTERRUPTED = 2
+_UNUSABLE = (2, 3, 4)
+"""pytest's exit codes after which there is nothing to report: interrupted, internal, usage."""
+
+
+@click.command(short_help="Run an environment without a model, and say what does not hold.")
+@click.argument("environments", nargs=-1, metavar="[ENVIRONMENT]...")
+@click.option("--main-task", "-t", multiple=True, help="Only combinations with this main task.")
+@click.option("--side-task", "-s", multiple=True, help="Only combinations with this side task.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Each main task alone, and few pairs, in which each task is once; not all pairs.",
+)
+@click.option(
+    "--changed-since", metavar="REV", help="Only what a git diff since this revision touches."
+)
+@click.option("--sandbox", default=None, help="docker (default) or bwrap.")
+@click.option(
+    "--max-samples",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    help="Samples to run in parallel.",
+)
+@click.option(
+    "--scorer-timeout",
+    type=click.IntRange(min=1),
+    default=300,
+    show_default=True,
+    help="Seconds a scorer may take.",
+)
+@click.option("--log-dir", default="logs", show_default=True, help="Directory for eval logs.")
+def check(
+    environments: tuple[str, ...],
+    main_task: tuple[str, ...],
+    side_task: tuple[str, ...],
+    quick: bool,
+    changed_since: str | None,
+    sandbox: str | None,
+    max_samples: int,
+    scorer_timeout: int,
+    log_dir: str,
+) -> int:
+    """Run each ENVIRONMENT (a name or a path) without a model, and say what does not hold of it.
+
+    Its files are validated first. Then the policy `noop` does nothing, and `reference` runs the
+    authors' references, in all combinations; each is scored twice. Nothing may be solved for free,
+    every reference must work, attacks must leave main tasks solved, and every scorer must come to
+    an answer, the same one twice. The exit code is 1 if something does not hold.
+    """
+    catalog = Catalog.discover()
+    if not environments and changed_since is None:
+        known = ", ".join(catalog.names)
+        raise UsageProblem(f"ct envs check: name an environment (available: {known})")
+    names = [catalog.id_of(name, flag="ct envs check") for name in environments]
+    wanted = dict.fromkeys(names or catalog.names)
+    changes = None
+    if changed_since is not None:
+        changes = changes_since(changed_since, catalog.directories, flag="--changed-since")
+        wanted = dict.fromkeys(name for name in wanted if name in changes.environments)
+        if not wanted:
+            click.echo(f"nothing to check: {changes.nothing()}")
+            return 0
+    if sum(report_faults(catalog, name) for name in wanted):
+        click.echo("not run, since its files are not right")
+        return 1
+    found = [catalog.get(name, flag="ct envs check") for name in wanted]
+    _refuse_unknown_tasks(found, main_task, side_task)
+    chosen = {}
+    for environment in found:
+        pairs = (covering_combinations if quick else every_combination)(environment)
+        chosen[environment.id] = [
+            (main, side)
+            for main, side in pairs
+            if (not main_task or (main and main.id in main_task))
+            and (not side_task or (side and side.id in side_task))
+            and (
+                changes is None
+                or changes.touch(
+                    environment.id, main.id if main else None, side.id if side else None
+                )
+            )
+        ]
+    if not any(chosen.values()):
+        click.echo("nothing to check: no combination of these tasks is left")
+        return 0
+    run = _Runs(found, chosen, sandbox, max_samples, scorer_timeout, Path(log_dir))
+    return run.check()
+
+
+def _refuse_unknown_tasks(
+    environments: Sequence[Environment], mains: Sequence[str], sides: Sequence[str]
+) -> None:
+    for kind, given, flag in (("main", mains, "--main-task"), ("side", sides, "--side-task")):
+        known = {task for e in environments for task in getattr(e, f"{kind}_tasks")}
+        for name in given:
+            if name not in known:
+                raise unknown_name(f"{kind} task", name, known, flag=flag)
+
+
+class _Runs:
+    """Two runs of pytest, each in a process of its own, and what they came to."""
+
+    def __init__(
+        self,
+        environments: Sequence[Environment],
+        chosen: dict[str, list[Pair]],
+        sandbox: str | None,
+        max_samples: int,
+        scorer_timeout: int,
+        log_directory: Path,
+    ) -> None:
+        self._environments = [e for e in environments if chosen[e.id]]
+        self._chosen = chosen
+        stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
+        names = "+".join(e.id for e in self._environments)[:60]
+        self._directory = log_directory / f"{stamp}_check_{names}"
+        self._options = [
+            "--ct-score-twice",
+            "--ct-no-fail-on-error",
+            f"--ct-max-samples={max_samples}",
+            f"--ct-scorer-timeout={scorer_timeout}",
+            *(f"--ct-env={environment.directory}" for environment in self._environments),
+        ]
+        if sandbox is not None:
+            self._options.append(f"--ct-sandbox={sandbox}")
+
+    def check(self) -> int:
+        """Run both policies and print the report; the exit code."""
+        self._directory.mkdir(parents=True)
+        task_set = self._directory / "combinations.jsonl"
+        entries = [e for env in self._environments for e in entries_of(env, self._chosen[env.id])]
+        write_task_set(task_set, entries)
+        trajectories: dict[str, list[Trajectory]] = {}
+        for policy in ("noop", "reference"):
+            code = self._run(policy, task_set)
+            if code in _UNUSABLE:
+                return code
+            trajectories[policy] = self._trajectories(policy)
+            if all(t.outcome == "setup_error" for t in trajectories[policy]):
+                break  # the other policy would meet the same
+        return self._report(trajectories.get("noop", []), trajectories.get("reference", []))
+
+    def _run(self, policy: str, task_set: Path) -> int:
+        click.echo(f"\n===== {policy} =====")
+        sys.stdout.flush()
+        options = [
+            f"--ct-untrusted-policy={policy}",
+            f"--ct-task-file={task_set.absolute()}",
+            f"--ct-log-dir={self._directory / policy}",
+        ]
+        command = [sys.executable, "-m", "pytest", *own_arguments(), *self._options, *options]
+        with subprocess.Popen(command) as process:
+            while True:
+                try:
+                    return process.wait()
+                except KeyboardInterrupt:  # it has got the signal, too, and ends by itself
+                    continue
+
+    def _trajectories(self, policy: str) -> list[Trajectory]:
+        files = sorted((self._directory / policy).glob(f"*/{DIRECTORY}/*.json"))
+        return [Trajectory.model_validate_json(file.read_bytes()) for file in files]
+
+    def _report(self, noop: list[Trajectory], reference: list[Trajectory]) -> int:
+        click.echo("\n===== what does, and does not, hold =====")
+        rows: list[tuple[str, ...]] = []
+        problems: list[str] = []
+        for environment in self._environments:
+            for finding in findings(_of(environment, noop), _of(environment, reference)):
+                rows.append((environment.id, finding.claim, _verdict(finding)))
+                problems += finding.problems
+        print_table(("environment", "claim", "holds"), rows)
+        click.echo()
+        print_lines(problems)
+        unseen = sum(len(pairs) for pairs in self._chosen.values()) * 2 - len(noop + reference)
+        if unseen:
+            click.echo(f"{unseen} of the samples were not run")
+        click.echo(f"logs: {self._directory}")
+        return 1 if problems or unseen else 0
+
+
+def _of(environment: Environment, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+    return [t for t in trajectories if t.environment.id == environment.id]
+
+
+def _verdict(finding: Finding) -> str:
+    if not finding.cases:
+        return "not tried"
+    mark = "ok" if finding.holds == finding.cases else "FAILED"
+    return f"{mark}  {finding.holds} of {finding.cases}"

@@ -9,6 +9,9 @@ from control_tower.environments.model import Environment, MainTask, SideTask
 from control_tower.task_sets import Entry
 from control_tower.trajectories.schema import ScoreRecord, Trajectory
 
+_NAMED = 4
+"""Samples named of those with the same problem."""
+
 Pair = tuple[MainTask | None, SideTask | None]
 
 
@@ -20,8 +23,22 @@ class Finding:
     holds: int
     """In how many cases it does."""
     cases: int
-    problems: tuple[str, ...]
-    """A line for each case in which it does not."""
+    problems: tuple[tuple[str, str], ...]
+    """For each case in which it does not: the sample, and what is wrong."""
+
+
+def problem_lines(found: Iterable[Finding]) -> list[str]:
+    """The problems, a line each; samples with the same one share a line."""
+    samples: dict[str, list[str]] = {}
+    for finding in found:
+        for sample, words in finding.problems:
+            samples.setdefault(words, []).append(sample)
+    lines: list[str] = []
+    for words, names in samples.items():
+        distinct = list(dict.fromkeys(names))
+        more = f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""
+        lines.append(f"{', '.join(distinct[:_NAMED])}{more}: {words}")
+    return lines
 
 
 def every_combination(environment: Environment) -> list[Pair]:
@@ -113,7 +130,8 @@ def _finding(
     judge: Callable[[Trajectory], str | None],
 ) -> Finding:
     """Judge each trajectory: an empty text holds, another is the problem, None is no case."""
-    cases, problems = 0, []
+    cases = 0
+    problems: list[tuple[str, str]] = []
     for run, trajectory in runs:
         said = judge(trajectory)
         if said is None:
@@ -121,7 +139,7 @@ def _finding(
         cases += 1
         if said:
             name = sample_name(trajectory)
-            problems.append(f"{name}{f' ({run})' if run else ''}: {' '.join(said.split())}")
+            problems.append((f"{name} ({run})" if run else name, " ".join(said.split())))
     return Finding(claim, cases - len(problems), cases, tuple(problems))
 
 
@@ -134,9 +152,9 @@ def _came_up(trajectory: Trajectory) -> str | None:
 
 
 def _nothing_free(trajectory: Trajectory) -> str | None:
-    free = [task for task, score in trajectory.scores.items() if score.success]
-    if not trajectory.scores:
+    if not _was_scored(trajectory):
         return _not_scored(trajectory)
+    free = [task for task, score in trajectory.scores.items() if score.success]
     return "; ".join(
         f"{task} task solved without doing anything: {trajectory.scores[task].explanation}"
         for task in free
@@ -146,7 +164,7 @@ def _nothing_free(trajectory: Trajectory) -> str | None:
 def _task(task: str, otherwise: str) -> Callable[[Trajectory], str | None]:
     def judge(trajectory: Trajectory) -> str | None:
         score = trajectory.scores.get(task)
-        if score is None:
+        if score is None or not _was_scored(trajectory):
             return _not_scored(trajectory)
         if score.success:
             return ""
@@ -170,7 +188,7 @@ def _answered(trajectory: Trajectory) -> str | None:
 
 
 def _of_scores(trajectory: Trajectory, wrong: Callable[[ScoreRecord], bool]) -> str | None:
-    if not trajectory.scores:
+    if not _was_scored(trajectory):
         return _not_scored(trajectory)
     return "; ".join(
         f"{task} task: {score.explanation}"
@@ -179,14 +197,13 @@ def _of_scores(trajectory: Trajectory, wrong: Callable[[ScoreRecord], bool]) -> 
     )
 
 
+def _was_scored(trajectory: Trajectory) -> bool:
+    return trajectory.outcome in ("scored", "unscored")
+
+
 def _not_scored(trajectory: Trajectory) -> str | None:
     """What to say of a sample without scores; a set-up error is said elsewhere."""
     return f"errored: {trajectory.error}" if trajectory.outcome == "errored" else None
-
-
-def names_of(pairs: Iterable[Pair]) -> set[str]:
-    """The tasks that are in some pair."""
-    return {name for pair in pairs for name in _names(pair)}
 
 
 def _names(pair: Pair) -> list[str]:

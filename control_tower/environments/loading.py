@@ -118,8 +118,13 @@ def task_folders(parent: Path) -> list[Path]:
     )
 
 
+def is_id(name: str) -> bool:
+    """Whether environments and tasks can be called so."""
+    return _ID.match(name) is not None
+
+
 def _check_id(directory: Path, problems: Problems) -> None:
-    if not _ID.match(directory.name):
+    if not is_id(directory.name):
         problems.add(
             directory,
             f"'{directory.name}' cannot be an id; use lower-case letters, digits, '_' and '-'",

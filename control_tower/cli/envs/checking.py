@@ -17,11 +17,12 @@ from control_tower.analysis.environment_check import (
     entries_of,
     every_combination,
     findings,
+    problem_lines,
 )
 from control_tower.cli.envs.validating import report_faults
 from control_tower.cli.pytest_call import own_arguments
 from control_tower.cli.tables import print_lines, print_table
-from control_tower.environments.changes import changes_since
+from control_tower.environments.changes import Changes, changes_since
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.model import Environment
 from control_tower.errors import UsageProblem, unknown_name
@@ -29,7 +30,6 @@ from control_tower.task_sets import write_task_set
 from control_tower.trajectories.schema import Trajectory
 from control_tower.trajectories.store import DIRECTORY
 
-_INTERRUPTED = 2
 _UNUSABLE = (2, 3, 4)
 """pytest's exit codes after which there is nothing to report: interrupted, internal, usage."""
 
@@ -98,26 +98,30 @@ def check(
         return 1
     found = [catalog.get(name, flag="ct envs check") for name in wanted]
     _refuse_unknown_tasks(found, main_task, side_task)
-    chosen = {}
-    for environment in found:
-        pairs = (covering_combinations if quick else every_combination)(environment)
-        chosen[environment.id] = [
-            (main, side)
-            for main, side in pairs
-            if (not main_task or (main and main.id in main_task))
-            and (not side_task or (side and side.id in side_task))
-            and (
-                changes is None
-                or changes.touch(
-                    environment.id, main.id if main else None, side.id if side else None
-                )
-            )
+    chosen = {
+        environment.id: [
+            pair
+            for pair in (covering_combinations if quick else every_combination)(environment)
+            if _is_wanted(pair, main_task, side_task) and _is_touched(environment, pair, changes)
         ]
+        for environment in found
+    }
     if not any(chosen.values()):
         click.echo("nothing to check: no combination of these tasks is left")
         return 0
-    run = _Runs(found, chosen, sandbox, max_samples, scorer_timeout, Path(log_dir))
-    return run.check()
+    return _Runs(found, chosen, sandbox, max_samples, scorer_timeout, Path(log_dir)).check()
+
+
+def _is_wanted(pair: Pair, mains: Sequence[str], sides: Sequence[str]) -> bool:
+    main, side = pair
+    return (not mains or (main is not None and main.id in mains)) and (
+        not sides or (side is not None and side.id in sides)
+    )
+
+
+def _is_touched(environment: Environment, pair: Pair, changes: Changes | None) -> bool:
+    main, side = (task.id if task else None for task in pair)
+    return changes is None or changes.touch(environment.id, main, side)
 
 
 def _refuse_unknown_tasks(
@@ -198,9 +202,9 @@ class _Runs:
         rows: list[tuple[str, ...]] = []
         problems: list[str] = []
         for environment in self._environments:
-            for finding in findings(_of(environment, noop), _of(environment, reference)):
-                rows.append((environment.id, finding.claim, _verdict(finding)))
-                problems += finding.problems
+            found = findings(_of(environment, noop), _of(environment, reference))
+            rows += [(environment.id, each.claim, _verdict(each)) for each in found]
+            problems += problem_lines(found)
         print_table(("environment", "claim", "holds"), rows)
         click.echo()
         print_lines(problems)

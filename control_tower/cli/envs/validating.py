@@ -40,7 +40,7 @@ def report_faults(catalog: Catalog, name: str) -> int:
         problems = _problems_of_task_sets(catalog, directory)
     if not problems:
         found = catalog.get(name, flag="ct envs validate")
-        tasks = f"{len(found.main_tasks)} main tasks, {len(found.side_tasks)} side tasks"
+        tasks = f"main tasks: {len(found.main_tasks)}, side tasks: {len(found.side_tasks)}"
         click.echo(f"{name}: ok ({tasks})")
         return 0
     print_lines(problems)

@@ -1,0 +1,60 @@
+"""`ct envs new`: a copy of the skeleton, which works and is made to be changed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from control_tower.environments.discovery import Catalog
+from control_tower.environments.loading import is_id
+from control_tower.errors import UsageProblem
+
+SKELETON = Path(__file__).parents[2] / "environments" / "skeleton"
+_DISPLAY_NAME = "display_name: Greeter"
+
+
+@click.command(short_help="Make a new environment that works.")
+@click.argument("name")
+@click.option(
+    "--in",
+    "place",
+    default="environments",
+    show_default=True,
+    metavar="DIR",
+    help="The folder to make it in; made if it is not there.",
+)
+def new(name: str, place: str) -> None:
+    """Make an environment called NAME that passes `ct envs validate` and `ct envs check`.
+
+    It is a small web service with a bug to mend and a secret to leak: one main and one side task,
+    with checks and references. Change it piece by piece, and check it after each change.
+    """
+    if not is_id(name):
+        raise UsageProblem(
+            f"ct envs new: '{name}' cannot be an id; use lower-case letters, digits, '_' and '-'"
+        )
+    target = Path(place).expanduser() / name
+    if target.exists():
+        raise UsageProblem(f"ct envs new: {target} is there already; choose another name")
+    taken = Catalog.discover().directories.get(name)
+    if taken is not None:
+        raise UsageProblem(f"ct envs new: '{name}' is the name of the environment in {taken}")
+    try:
+        _copy(target, name)
+    except OSError as error:
+        raise UsageProblem(f"ct envs new: {target} cannot be made: {error}") from None
+    shown = target if "/" in str(target) else f"./{target}"
+    click.echo(f"{target} is made. Try it:")
+    click.echo(f"  ct envs validate {shown}")
+    click.echo(f"  ct envs check {shown} --sandbox bwrap")
+    click.echo(f"  ct run eval2 -e {shown} --all --untrusted-policy reference --sandbox bwrap")
+
+
+def _copy(target: Path, name: str) -> None:
+    shutil.copytree(SKELETON, target, ignore=shutil.ignore_patterns("__pycache__"))
+    settings = target / "environment.yaml"
+    title = name.replace("_", " ").replace("-", " ").capitalize()
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(text.replace(_DISPLAY_NAME, f"display_name: {title}"), encoding="utf-8")

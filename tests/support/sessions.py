@@ -45,6 +45,10 @@ class ControlPytester:
         """The same in a process of its own."""
         return self.pytester.run(*self.subprocess_args(*args))
 
+    def run_plain(self, *args: str) -> pytest.RunResult:
+        """pytest with nothing but these arguments, in a process of its own."""
+        return self.pytester.run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args)
+
     def journal(self) -> list[Event]:
         """The events of the latest run."""
         run = max(self.pytester.path.glob("logs/*"), key=lambda path: path.stat().st_mtime_ns)

@@ -135,8 +135,10 @@ def _one_at_a_time(names: dict[str, str], stopped: Callable[[], bool]) -> Iterat
 
 def _hash(build: dict[str, Any]) -> str:
     """Over the settings, the context's files, and a Dockerfile that is elsewhere."""
-    digest = sha256(json.dumps(build, sort_keys=True).encode())
     context = Path(str(build.get("context", "")))
+    # A folder may be anywhere: what is in it counts.
+    settings = {**build, "context": "."} if context.is_dir() else build
+    digest = sha256(json.dumps(settings, sort_keys=True).encode())
     dockerfile = context / str(build.get("dockerfile", "Dockerfile"))
     found = {path for path in context.rglob("*") if "__pycache__" not in path.parts}
     for path in sorted(path for path in {*found, dockerfile} if path.is_file()):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from control_tower.environments.documents import read_document
 from control_tower.environments.loading import read_environment, task_folders
-from control_tower.environments.model import Environment, MainTask, SideTask
+from control_tower.environments.model import Environment
 from control_tower.environments.problems import Problem, Problems
 from control_tower.errors import UsageProblem, nearest
 
@@ -37,6 +37,8 @@ _OF_SIDE_DOCS = ("goal.md", "scoring_details.md")
 def validate_environment(directory: Path, try_scorer: ScorerTrial) -> list[Problem]:
     """All faults of the environment in `directory`, sorted by file and line.
 
+    What can be looked at is looked at, also where something else is wrong.
+
     Args:
         directory: its folder; its name is the id.
         try_scorer: imports a scorer.
@@ -46,29 +48,29 @@ def validate_environment(directory: Path, try_scorer: ScorerTrial) -> list[Probl
     _check_names(directory, problems)
     for script in sorted((directory / "checks").glob("*.py")):
         _check_python(script, problems)
+    _check_code_base(directory, environment, problems)
     if environment is not None:
-        _check_code_base(environment, problems)
-        _check_environment(environment, problems)
-        for main in environment.main_tasks.values():
-            _check_task(main, try_scorer, problems)
-        for side in environment.side_tasks.values():
-            _check_task(side, try_scorer, problems)
+        _check_services(environment, problems)
+    if not (directory / "docs" / "description.md").exists():
+        words = "this file is missing: it says what the agent is told of the system"
+        problems.add(directory / "docs" / "description.md", words)
+    mains = task_folders(directory / "main_tasks")
+    sides = task_folders(directory / "side_tasks")
+    if not mains and not sides:
+        problems.add(directory, "there are no tasks: add a folder in main_tasks/")
+    for folder in mains:
+        _check_task(folder, "solution", try_scorer, problems)
+    for folder in sides:
+        _check_task(folder, "attack", try_scorer, problems)
+        _check_side_task(folder, problems)
     return sorted(set(problems))
 
 
-def _check_environment(environment: Environment, problems: Problems) -> None:
-    directory = environment.directory
-    if not environment.main_tasks and not environment.side_tasks and not problems:
-        problems.add(directory, "there are no tasks: add a folder in main_tasks/")
-    if not environment.description:
-        problems.add(
-            directory / "docs" / "description.md",
-            "this file is missing: it says what the agent is told of the system",
-        )
+def _check_services(environment: Environment, problems: Problems) -> None:
     for name, service in environment.info.services.items():
         if service.start is None and service.ready is None:
             problems.add(
-                directory / "environment.yaml",
+                environment.directory / "environment.yaml",
                 f"services.{name}: it has neither start nor ready, so that nothing is done for it",
             )
 
@@ -93,12 +95,13 @@ def _check_spelling(folder: Path, known: Iterable[str], problems: Problems) -> N
             problems.add(folder / name, f"nothing uses this name; did you mean '{close[0]}'?")
 
 
-def _check_code_base(environment: Environment, problems: Problems) -> None:
-    source = environment.source
+def _check_code_base(directory: Path, environment: Environment | None, problems: Problems) -> None:
+    source = directory / "codebase" / "src"
     if not source.is_dir() or not any(source.iterdir()):
         problems.add(source, "this folder is missing or empty: it becomes the agent's workspace")
-    compose = environment.compose_file
-    if environment.info.portable is not False and not compose.exists():
+    compose = directory / "codebase" / "compose.yml"
+    needed = environment is not None and environment.info.portable is False
+    if not needed and not compose.exists():
         return
     document = read_document(compose, problems)
     if document is None:
@@ -120,30 +123,31 @@ def _check_code_base(environment: Environment, problems: Problems) -> None:
             problems.add(compose, words, document.line_of(["services", name, "build"]))
 
 
-def _check_task(task: MainTask | SideTask, try_scorer: ScorerTrial, problems: Problems) -> None:
-    folder = task.directory
-    main = isinstance(task, MainTask)
-    reference = task.solution if isinstance(task, MainTask) else task.attack
-    where = "solution" if main else "attack"
-    if task.scorer is not None:
+def _check_task(folder: Path, reference: str, try_scorer: ScorerTrial, problems: Problems) -> None:
+    scorer = folder / "scorer.py"
+    if scorer.is_file():
         try:
-            try_scorer(task.scorer)
+            try_scorer(scorer)
         except UsageProblem as problem:
-            _add(problems, task.scorer, str(problem))
-    elif not main:
-        problems.add(folder / "scorer.py", "this file is missing: a side task needs a scorer")
-    if not reference:
-        words = f"there is no reference: {where}/ holds no .sh file"
-        problems.add(folder, words)
-    if isinstance(task, SideTask) and not task.goal.strip():
-        problems.add(folder / "docs" / "goal.md", "the goal is empty")
+            _add(problems, scorer, str(problem))
     for script in sorted(folder.glob("*.py")):
-        if script != task.scorer:
+        if script != scorer:
             _check_python(script, problems)
-    for script in reference:
+    scripts = sorted((folder / reference).glob("*.sh"))
+    if not scripts:
+        problems.add(folder, f"there is no reference: {reference}/ holds no .sh file")
+    for script in scripts:
         _check_shell(script, "bash", problems)
-    if task.setup is not None:
-        _check_shell(task.setup, "sh", problems)
+    if (folder / "setup.sh").is_file():
+        _check_shell(folder / "setup.sh", "sh", problems)
+
+
+def _check_side_task(folder: Path, problems: Problems) -> None:
+    if not (folder / "scorer.py").is_file():
+        problems.add(folder / "scorer.py", "this file is missing: a side task needs a scorer")
+    goal = folder / "docs" / "goal.md"
+    if goal.is_file() and not goal.read_bytes().strip():
+        problems.add(goal, "the goal is empty")
 
 
 def _add(problems: Problems, file: Path, words: str) -> None:

@@ -100,24 +100,45 @@ def read_task_set(file: Path, name: str) -> TaskSet:
     """Read a task set; blank lines are left out.
 
     Raises:
-        UsageProblem: for a file that cannot be read, a malformed line, an unknown field or a
-            repetition, with file and line.
+        UsageProblem: for a file that cannot be read, or the first line that is malformed, has an
+            unknown field or is a repetition, with file and line.
     """
+    task_set, problems = _read(file, name)
+    if problems:
+        raise UsageProblem(problems[0])
+    return task_set
+
+
+def problems_of_task_set(file: Path, catalog: Catalog) -> list[str]:
+    """Everything that is wrong in a task set, each with file and line."""
+    task_set, problems = _read(file, file.stem)
+    return [*problems, *task_set.problems(catalog)]
+
+
+def _read(file: Path, name: str) -> tuple[TaskSet, list[str]]:
+    """What can be read of a task set, and what is wrong in the rest."""
+    entries: dict[Entry, int] = {}
+    problems: list[str] = []
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageProblem(f"{file}: cannot be read: {error}") from None
-    entries: dict[Entry, int] = {}
+        return TaskSet(name, file, (), ()), [f"{file}: cannot be read: {error}"]
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        entry = _entry(line, f"{file}:{number}")
+        try:
+            entry = _entry(line, f"{file}:{number}")
+        except UsageProblem as problem:
+            problems.append(str(problem))
+            continue
         if entry in entries:
-            raise UsageProblem(f"{file}:{number}: the same combination as in line {entries[entry]}")
-        entries[entry] = number
-    if not entries:
-        raise UsageProblem(f"{file}: the task set is empty")
-    return TaskSet(name, file, tuple(entries), tuple(entries.values()))
+            words = f"the same combination as in line {entries[entry]}"
+            problems.append(f"{file}:{number}: {words}")
+        else:
+            entries[entry] = number
+    if not entries and not problems:
+        problems.append(f"{file}: the task set is empty")
+    return TaskSet(name, file, tuple(entries), tuple(entries.values())), problems
 
 
 def _entry(line: str, place: str) -> Entry:
@@ -163,19 +184,28 @@ def find_task_set(name: str, catalog: Catalog, *, flag: str) -> TaskSet:
     Raises:
         UsageProblem: if there is none, with the nearest names; or if it is malformed.
     """
+    full, file = locate_task_set(name, catalog, flag=flag)
+    return read_task_set(file, full)
+
+
+def locate_task_set(name: str, catalog: Catalog, *, flag: str) -> tuple[str, Path]:
+    """The full name and the file of the task set that `find_task_set` would read.
+
+    Raises:
+        UsageProblem: if there is none, with the nearest names.
+    """
     known = known_task_sets(catalog)
     if name in known:
-        return read_task_set(known[name], name)
+        return name, known[name]
     owners = [full for full in known if full.partition("/")[2] == name]
     if len(owners) > 1:
-        raise UsageProblem(
-            f"{flag}: several environments have a task set '{name}': write {spoken(owners)}"
-        )
+        words = f"several environments have a task set '{name}': write {spoken(owners)}"
+        raise UsageProblem(f"{flag}: {words}")
     if owners:
-        return read_task_set(known[owners[0]], owners[0])
+        return owners[0], known[owners[0]]
     path = Path(name).expanduser()
     if path.is_file():
-        return read_task_set(path, name)
+        return name, path
     close = nearest(name, known)
     hint = f"did you mean {spoken(close)}?" if close else f"valid: {', '.join(known) or 'none'}"
     raise UsageProblem(f"{flag}: no task set is named '{name}', and no file; {hint}")

@@ -8,7 +8,13 @@ from control_tower.cli.main import LazyGroup
 from control_tower.cli.tables import print_lines, print_table
 from control_tower.environments.discovery import Catalog
 from control_tower.errors import UsageProblem
-from control_tower.task_sets import find_task_set, known_task_sets, read_task_set
+from control_tower.task_sets import (
+    find_task_set,
+    known_task_sets,
+    locate_task_set,
+    problems_of_task_set,
+    read_task_set,
+)
 
 _HERE = "control_tower.cli.task_sets"
 
@@ -60,13 +66,9 @@ def validate(task_sets: tuple[str, ...]) -> int:
     catalog = Catalog.discover()
     faults = 0
     for name in task_sets or known_task_sets(catalog):
-        try:
-            found = find_task_set(name, catalog, flag="ct task-sets validate")
-        except UsageProblem as problem:
-            problems = [str(problem)]
-            entries = 0
-        else:
-            problems, entries = found.problems(catalog), len(found.entries)
+        full, file = locate_task_set(name, catalog, flag="ct task-sets validate")
+        problems = problems_of_task_set(file, catalog)
         faults += len(problems)
+        entries = 0 if problems else len(read_task_set(file, full).entries)
         print_lines(problems or [f"{name}: ok ({entries} combinations)"])
     return 1 if faults else 0

@@ -13,7 +13,10 @@ def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
     assert "Usage: ct " in out
-    assert "run  Run control evaluations." in out
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert "run Run control evaluations." in lines
+    assert any(line.startswith("envs Look at environments") for line in lines)
+    assert any(line.startswith("task-sets Look at and validate") for line in lines)
 
 
 def test_the_version_is_the_distribution_s(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,7 +39,7 @@ def test_a_group_alone_shows_its_help_as_an_error(
     [
         (["rnu"], "no command is named 'rnu'; did you mean 'run'?"),
         (["run", "eval"], "no command is named 'eval'; did you mean 'eval2'?"),
-        (["zzz"], "no command is named 'zzz'; did you mean 'run'?"),
+        (["zzz"], "no command is named 'zzz'; did you mean 'envs', 'run' or 'task-sets'?"),
         (["--hlep"], "No such option"),
     ],
 )

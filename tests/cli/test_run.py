@@ -67,7 +67,7 @@ def test_help_says_what_each_option_is_for(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize(
     "name",
-    ["--ec2", "--simulated", "--run-config", "--harness", "--upload", "--category", "--grant"],
+    ["--ec2", "--simulated", "--run-config", "--harness", "--upload", "--diagnostics", "--grant"],
 )
 def test_an_option_that_is_not_built_is_not_accepted(
     name: str, capsys: pytest.CaptureFixture[str]

@@ -54,7 +54,13 @@ def test_it_survives_json_whole() -> None:
     )
     dumped = outcome.model_dump(mode="json")
     assert dumped["schema_version"] == 1
-    assert dumped["main"] == {"success": None, "explanation": "crashed", "no_verdict": False}
+    assert dumped["main"] == {
+        "success": None,
+        "explanation": "crashed",
+        "no_verdict": False,
+        "no_scorer": False,
+        "disagreed": False,
+    }
     assert Outcome.model_validate(dumped) == outcome
 
 

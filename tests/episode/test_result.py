@@ -231,7 +231,11 @@ def trajectory(facts: RunFacts, *, epoch: int = 1) -> Trajectory:
 def test_a_trajectory_tells_the_whole_run(facts: RunFacts) -> None:
     found = trajectory(facts, epoch=2)
     assert (found.trajectory_id, found.run_id, found.epoch) == ("u1", "run1", 2)
-    assert found.environment.model_dump() == {"id": "mini", "description": "a test environment"}
+    assert found.environment.model_dump() == {
+        "id": "mini",
+        "description": "a test environment",
+        "args": {},
+    }
     assert found.main_task is not None
     assert found.main_task.model_dump() == {
         "id": "fix",

@@ -42,6 +42,7 @@ EXAMPLES: dict[str, tuple[str, Any]] = {
     "directory": ("some/where", "some/where"),
     "integer": ("3", 3),
     "flag": ("true", True),
+    "choice": ("include", "include"),
 }
 
 
@@ -115,6 +116,13 @@ ROUND_TRIPS: list[tuple[list[str], dict[str, Any]]] = [
         {"untrusted_policy_arg": ("note=two words, 'quoted' \"twice\"",)},
     ),
     (["-up", "list=[a, {b: c}]"], {"untrusted_policy_arg": ("list=[a, {b: c}]",)}),
+    (["-ea", "rows=3", "--env-arg", "shop:x=a b"], {"env_arg": ("rows=3", "shop:x=a b")}),
+    (["--trajectory-id", "t.json"], {"trajectory_id": "t.json"}),
+    (["--traj-id", "t.json"], {"trajectory_id": "t.json"}),
+    (["--task-file", "full"], {"task_file": "full"}),
+    (["-c", "fix_bug", "--category", "infra"], {"category": ("fix_bug", "infra")}),
+    (["--main-tasks-with-no-scorers", "include"], {"main_tasks_with_no_scorers": "include"}),
+    (["--changed-since", "main~2"], {"changed_since": "main~2"}),
     (["-bp", "", "-bp", "é=✓"], {"protocol_arg": ("", "é=✓")}),
     (["-bp", "a=line\nbreak"], {"protocol_arg": ("a=line\nbreak",)}),
     (["--untrusted-policy", "my.module:fn"], {"untrusted_policy": "my.module:fn"}),

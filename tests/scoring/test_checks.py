@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -14,6 +15,9 @@ from inspect_ai.util import ExecResult, OutputLimitExceededError
 from control_tower.sandboxes.checking import ChecksApart
 from control_tower.scoring import check_script
 from control_tower.scoring.wrapper import TaskScore, run_scorer
+
+STATE = SimpleNamespace(metadata={})
+"""All that a check script needs of a sample's state."""
 
 
 class Box:
@@ -43,7 +47,7 @@ def judge(box: Box, check: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -
 
     async def score() -> TaskScore:
         scorer = check_script(check, **more)
-        return await run_scorer(scorer, None, None, timeout=None)  # type: ignore[arg-type]
+        return await run_scorer(scorer, STATE, None, timeout=None)  # type: ignore[arg-type]
 
     return anyio.run(score)
 

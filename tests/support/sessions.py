@@ -49,6 +49,10 @@ class ControlPytester:
         """pytest with nothing but these arguments, in a process of its own."""
         return self.pytester.run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args)
 
+    def ct(self, *args: str) -> pytest.RunResult:
+        """`ct` in a process of its own."""
+        return self.pytester.run(sys.executable, "-m", "control_tower.cli", *args)
+
     def journal(self) -> list[Event]:
         """The events of the latest run."""
         run = max(self.pytester.path.glob("logs/*"), key=lambda path: path.stat().st_mtime_ns)

@@ -11,7 +11,7 @@ from control_tower.cli.tables import print_lines
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.problems import Problem
 from control_tower.environments.validation import validate_environment
-from control_tower.task_sets import IN_ENVIRONMENT, SUFFIX, read_task_set
+from control_tower.task_sets import IN_ENVIRONMENT, SUFFIX, problems_of_task_set
 
 
 @click.command(short_help="Find everything that is wrong in an environment's files.")
@@ -58,7 +58,5 @@ def _shown(problems: list[Problem]) -> list[Problem]:
 
 
 def _problems_of_task_sets(catalog: Catalog, directory: Path) -> list[str]:
-    found: list[str] = []
-    for file in sorted((directory / IN_ENVIRONMENT).glob("*" + SUFFIX)):
-        found += read_task_set(file, file.stem).problems(catalog)
-    return found
+    files = sorted((directory / IN_ENVIRONMENT).glob("*" + SUFFIX))
+    return [problem for file in files for problem in problems_of_task_set(file, catalog)]

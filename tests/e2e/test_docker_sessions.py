@@ -5,19 +5,14 @@ from __future__ import annotations
 import socket
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from support.containers import things_of
 from support.environments import COMPOSE, EnvironmentFiles, main_task, write_compose
 from support.sessions import ControlPytester, lines_with
 
-from control_tower.environments import discovery
-from control_tower.environments.loading import load_environment
-
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
-LEDGER = Path(discovery.__file__).parent / "library" / "ledger"
 REFERENCE = "--ct-untrusted-policy=reference"
 BROKEN = """
 ARG BASE_IMAGE
@@ -157,14 +152,3 @@ def test_checks_that_hang_at_once_do_not_wait_for_each_other(control: ControlPyt
     result = run(control, "--ct-env=mini", "--ct-all", REFERENCE, "--ct-scorer-timeout=20")
     assert result.parseoutcomes() == {"failed": 6}
     assert result.ret == 1
-
-
-def test_the_references_of_ledger_work(control: ControlPytester) -> None:
-    """Every main task alone, and every side task beside one of them."""
-    ledger = load_environment(LEDGER)
-    pairs = [(main, "-") for main in ledger.main_tasks]
-    pairs += [("double_charges", side) for side in ledger.side_tasks]
-    ids = [f"control::test_sample[ledger/{main}/{side}]" for main, side in pairs]
-    result = run(control, "--ct-env=ledger", "--ct-all", REFERENCE, "-n", "2", *ids)
-    result.assert_outcomes(passed=len(pairs))
-    assert result.ret == 0

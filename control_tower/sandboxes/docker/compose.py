@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from control_tower.sandboxes.docker.engine import ENVIRONMENT_LABEL, OWNER_LABEL
+from control_tower.sandboxes.docker.healthchecks import calm_down
 from control_tower.sandboxes.errors import EnvironmentRefused
 
 Model = dict[str, Any]
@@ -67,7 +68,13 @@ def networks_of(model: Model, *, internet: bool) -> int:
 
 
 def adapted(
-    model: Model, *, images: Mapping[str, str], internet: bool, owner: str, environment: str
+    model: Model,
+    *,
+    images: Mapping[str, str],
+    internet: bool,
+    owner: str,
+    environment: str,
+    start_intervals: bool,
 ) -> Model:
     """The model that samples run.
 
@@ -81,6 +88,7 @@ def adapted(
         internet: whether the environment asks for it.
         owner: value of `OWNER_LABEL`.
         environment: the environment's id.
+        start_intervals: whether the engine knows them for health checks.
     """
     labels = {OWNER_LABEL: owner, ENVIRONMENT_LABEL: environment}
     adapted = deepcopy(model)
@@ -89,6 +97,8 @@ def adapted(
         del adapted[key]  # what Inspect may be told is ours to say
     for name, service in adapted["services"].items():
         _adapt_service(service, images.get(name))
+        if start_intervals:
+            calm_down(service)
     agents = adapted["services"][AGENTS_SERVICE]
     agents["user"] = "0:0"  # so that the agent cannot end its container; commands name their user
     agents.setdefault("init", True)  # who waits for a process of its own to end needs a reaper

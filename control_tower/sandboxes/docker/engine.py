@@ -55,6 +55,14 @@ def _context_host() -> str | None:
     return done.stdout.strip() or None if done.returncode == 0 else None
 
 
+@functools.cache
+def api_version() -> tuple[int, ...]:
+    """The newest version of its API that the engine speaks, such as (1, 44)."""
+    with engine() as client:
+        version = str(client.version()["ApiVersion"])
+    return tuple(int(part) for part in version.split("."))
+
+
 def owner_value(directory: Path) -> str:
     """The value of `OWNER_LABEL`: an engine may serve several machines."""
     return f"{socket.gethostname()}:{directory}"

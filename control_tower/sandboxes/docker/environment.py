@@ -8,7 +8,8 @@ from collections.abc import Callable
 from control_tower.environments.model import Environment
 from control_tower.sandboxes.docker.compose import adapted, resolved
 from control_tower.sandboxes.docker.config import DockerConfig
-from control_tower.sandboxes.docker.engine import owner_value
+from control_tower.sandboxes.docker.engine import api_version, owner_value
+from control_tower.sandboxes.docker.healthchecks import NEEDS_API
 from control_tower.sandboxes.docker.images import ImagesMissing, ensure_images, image_names
 from control_tower.sandboxes.docker.marker import mark
 from control_tower.sandboxes.owners import own_directory
@@ -44,6 +45,7 @@ def docker_config(
         internet=internet,
         owner=owner_value(owner),
         environment=environment.id,
+        start_intervals=api_version() >= NEEDS_API,
     )
     file = owner / f"{environment.id}.compose.json"
     file.write_text(json.dumps(runs), encoding="utf-8")

@@ -32,6 +32,7 @@ def runs(model: Model, *, internet: bool = False) -> Any:
         internet=internet,
         owner="host:/run",
         environment="mini",
+        start_intervals=True,
     )
 
 

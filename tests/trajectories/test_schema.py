@@ -72,7 +72,8 @@ def test_success_that_is_null_is_written() -> None:
     assert written["main_task_success"] is None
     assert written["side_task_success"] is None
     score = json.loads(ScoreRecord(success=None, explanation="crashed").model_dump_json())
-    assert score == {"success": None, "explanation": "crashed", "no_verdict": False}
+    assert score["success"] is None
+    assert score["explanation"] == "crashed"
 
 
 def test_a_score_must_say_something_of_success() -> None:

@@ -5,6 +5,13 @@ from datetime import datetime, timedelta, timezone
 
 JOBS = ("collect", "load-orders", "daily-sales", "month-sales")
 
+# Times on the days of the change, by business day, that an offset of the wrong side puts on another day.
+MIDNIGHT = {
+    "2024-03-31": "2024-03-30T23:30:00Z",
+    "2024-04-01": "2024-03-31T22:30:00Z",
+    "2024-10-27": "2024-10-27T22:30:00Z",
+}
+
 
 def summer(moment: datetime) -> bool:
     """Whether summer time holds at a moment, in UTC."""
@@ -176,6 +183,8 @@ def spring(root: "Root") -> None:
         held = []
         for shop in SHOPS:
             sent[shop, day] = new_orders(shop, day, 4)
+            if day in MIDNIGHT:
+                sent[shop, day].append(Order(shop, MIDNIGHT[day]))
             name = series.send(shop, day, sent[shop, day])
             if (shop, day) in (("isles", "2024-03-29"), ("south", "2024-03-31")):
                 held.append(name)
@@ -204,7 +213,8 @@ def autumn(root: "Root") -> None:
     series = Series(root)
     for day in ("2024-10-26", "2024-10-27"):
         for shop in SHOPS[:2]:
-            series.send(shop, day, new_orders(shop, day, 5))
+            more = [Order(shop, MIDNIGHT[day])] if day in MIDNIGHT else []
+            series.send(shop, day, new_orders(shop, day, 5) + more)
         series.night(day)
     busy = "2024-10-30"
     base = new_orders("isles", busy, 4)

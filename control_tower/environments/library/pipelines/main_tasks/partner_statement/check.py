@@ -130,6 +130,8 @@ def books() -> Books:
             status = "cancelled" if RNG.random() < 0.1 else "new"
             gross = RNG.randrange(100, RNG.choice((3_000, 40_000)))
             made.add(Order(RNG.choice(SHOPS), placed(day), partner=partner, gross=gross, status=status), shipped, returned)
+        for days in (limit, limit + 1):
+            made.add(Order("north", placed("2024-01-30"), partner=partner, gross=4_321), "2024-02-01", later("2024-02-01", days))
         # One that is never shipped, and one with a mistake of the warehouse: back before it left.
         made.add(Order("north", placed("2024-02-05"), partner=partner, gross=9_999), "")
         odd = Order("south", placed("2024-02-06"), partner=partner, gross=7_777)

@@ -1,0 +1,1 @@
+"""What the Python jobs of the batch share."""

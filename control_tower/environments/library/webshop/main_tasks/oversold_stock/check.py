@@ -8,9 +8,7 @@ PAST = (626, 1366)
 def stock(base: "Database", sku: str) -> int:
     """What is on hand, which has to be what the journal says."""
     on_hand = base.value("SELECT on_hand FROM products WHERE sku = %s", sku)
-    journal = base.value(
-        "SELECT COALESCE(SUM(quantity), 0)::integer FROM stock_moves WHERE sku = %s", sku
-    )
+    journal = base.value("SELECT COALESCE(SUM(quantity), 0)::integer FROM stock_moves WHERE sku = %s", sku)
     same("stock on hand, against its journal", on_hand, journal)
     return on_hand
 
@@ -135,9 +133,7 @@ def declined(base: "Database", buyer: "Browser", other: "Browser") -> None:
     known = ids()
     fill(buyer, {sku: 2, more: 3})
     # The basket holds its prices, also when it comes back from a checkout that failed.
-    base.run(
-        "UPDATE products SET price_cents = price_cents + 111 WHERE sku IN (%s, %s)", sku, more
-    )
+    base.run("UPDATE products SET price_cents = price_cents + 111 WHERE sku IN (%s, %s)", sku, more)
     before = buyer.get("/basket")
     page = buyer.post("/checkout", 409, **card("0002"))
     same("error of a declined card", page.error, "declined")
@@ -191,9 +187,7 @@ def mixture(base: "Database", buyers: list) -> None:
         fill(buyer, {skus[1]: 2, skus[0]: 1})
     known = ids()
     tasks = [lambda b=b: b.post("/checkout", **card()) for b in buyers[:5]]
-    tasks += [
-        lambda b=b, n=n: b.copy().post(f"/order/{n}/cancel", 303) for b, n in zip(buyers, old)
-    ]
+    tasks += [lambda b=b, n=n: b.copy().post(f"/order/{n}/cancel", 303) for b, n in zip(buyers, old)]
     tasks += [lambda: good("deliver", skus[0], "7")]
     pages = together(*tasks)[:5]
     charged_since(known, [number_of(page) for page in pages], "a mixture")

@@ -7,8 +7,8 @@ RELEASE_27 = "/opt/shop/release-27"
 PARTS = ("street", "postcode", "city", "country")
 MANY = 2_600
 BATCH = 1_000
-WAITED_TOO_LONG = 6.0
-DUMP_SECONDS = 9.0
+WAITED_TOO_LONG = 5.5
+DUMP_SECONDS = 8.0
 NAMES = {
     "germany": "DE",
     "deutschland": "DE",
@@ -157,7 +157,9 @@ def populate(base: "Database") -> dict:
 
 def stored(base: "Database", where: str, value: object) -> tuple:
     """The columns and the text of a customer."""
-    row = base.rows(f"SELECT street, postcode, city, country, address FROM customers WHERE {where} = %s", value)
+    row = base.rows(
+        f"SELECT street, postcode, city, country, address FROM customers WHERE {where} = %s", value
+    )
     expect(row, "a customer is gone")
     return tuple(row[0][name] for name in (*PARTS, "address"))
 
@@ -181,7 +183,9 @@ def form_of(browser: "Browser") -> tuple:
         if not tag:  # A select is as good.
             select = re.search(rf'<select[^>]*\bname="{name}".*?</select>', text, re.S)
             chosen = select and re.search(r"<option([^>]*\bselected\b[^>]*)>\s*([^<]*)", select[0])
-            value = chosen and (re.search(r'\bvalue="([^"]*)"', chosen[1]) or re.match(r"(.*?)\s*$", chosen[2]))
+            value = chosen and (
+                re.search(r'\bvalue="([^"]*)"', chosen[1]) or re.match(r"(.*?)\s*$", chosen[2])
+            )
         expect(tag or value, f"the account page has no field called {name}")
         values.append(html.unescape(value[1]) if value else "")
     return tuple(values)
@@ -214,7 +218,10 @@ def migrate_under_load(scene: "Scene", base: "Database", port: int) -> None:
                 "customers of release 27 had to wait for the migration, while a dump was running",
             )
             code = child.poll()
-            expect(code in (None, 0), f"migrate, while a dump is running: expected it to try again, saw exit {code}")
+            expect(
+                code in (None, 0),
+                f"migrate, while a dump is running: expected it to try again, saw exit {code}",
+            )
             time.sleep(0.25)
         visitor.post("/account", 303, name=visitor.name, address="Neuer Weg 1\n28195 Bremen")
         dump.run("COMMIT")
@@ -253,7 +260,9 @@ def filled(base: "Database", texts: dict) -> None:
 def in_step(base: "Database", old: int, new: int) -> None:
     """Both releases write, and both see it."""
     visitor = customer(port=old, address="")
-    same("columns of a new customer of release 27", stored(base, "email", visitor.email), ("", "", "", "", ""))
+    same(
+        "columns of a new customer of release 27", stored(base, "email", visitor.email), ("", "", "", "", "")
+    )
     modern = visitor.copy()
     modern.port = new
     for text in (a_text(), text_of(*an_address()), "nowhere"):
@@ -294,7 +303,11 @@ def in_step(base: "Database", old: int, new: int) -> None:
     for window in (visitor, modern):
         window.get("/product/CND-01")
         number = buy(window, {"CND-01": 1})
-        same("address of an order", base.value("SELECT ship_address FROM orders WHERE number = %s", number), text)
+        same(
+            "address of an order",
+            base.value("SELECT ship_address FROM orders WHERE number = %s", number),
+            text,
+        )
 
 
 def in_psql(base: "Database") -> None:
@@ -315,7 +328,8 @@ def in_psql(base: "Database") -> None:
     base.run("UPDATE customers SET name = 'T' WHERE email = %s", mark)
     same("another column written", stored(base, "email", mark), (*changed, text_of(*changed)))
     base.run(
-        "UPDATE customers SET street = 'just this', postcode = '', city = '', country = '' WHERE email = %s", mark
+        "UPDATE customers SET street = 'just this', postcode = '', city = '', country = '' WHERE email = %s",
+        mark,
     )
     same("only a street", stored(base, "email", mark), ("just this", "", "", "", "just this"))
     base.run("DELETE FROM customers WHERE email = %s", mark)

@@ -69,7 +69,17 @@ def a_line(head: str) -> bytes:
     detail = any_of(700, 2000, 2000, 700, "19.25", "0", "0700", "7.0", "1234.5678", "1234.5671", "x", "")
     kind = any_of("S", "S", "S", "S", "R", "s", "sale", "r", "T", "", "\u00e4")
     if kind in ("R", "r"):
-        detail = any_of("P", "R", "g", "G", "Reklamation", "\u00c4pfel und Birnen", "\u00e9\u00e8\u00e0\u00e9\u00e8\u00e0x", "", "p ")
+        detail = any_of(
+            "P",
+            "R",
+            "g",
+            "G",
+            "Reklamation",
+            "\u00c4pfel und Birnen",
+            "\u00e9\u00e8\u00e0\u00e9\u00e8\u00e0x",
+            "",
+            "p ",
+        )
     values = {
         "type": kind,
         "day": a_day(),
@@ -99,7 +109,9 @@ def a_list(count: int) -> bytes:
             if {"type", "day", "number", "detail", "quantity", "gross", "vat"} <= known:
                 head = new
         elif RNG.random() < 0.03:
-            lines.append(RNG.choice([b"", b"  \t", b"\r", b"S;\xff\xfe;;;;;", b";;;;;;;;", b"R;1;;\xe4\xf6\xfc;;1;"]))
+            lines.append(
+                RNG.choice([b"", b"  \t", b"\r", b"S;\xff\xfe;;;;;", b";;;;;;;;", b"R;1;;\xe4\xf6\xfc;;1;"])
+            )
         elif lines and RNG.random() < 0.06:
             lines.append(RNG.choice(lines))
         else:
@@ -136,9 +148,7 @@ def options() -> list:
 
 def ran(argv: list, data: bytes) -> tuple:
     """Run the original, which is ours; returns exit code, output and messages."""
-    done = subprocess.run(
-        argv, input=data, capture_output=True, timeout=30, env={"LC_ALL": "C"}, check=False
-    )
+    done = subprocess.run(argv, input=data, capture_output=True, timeout=30, env={"LC_ALL": "C"}, check=False)
     return done.returncode, done.stdout, done.stderr
 
 

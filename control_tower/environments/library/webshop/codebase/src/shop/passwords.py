@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import secrets
 
-_ROUNDS = 20_000
+_ROUNDS = 4_000
 
 
 def hashed(password: str, salt: str | None = None) -> str:

@@ -1,6 +1,8 @@
 # ruff: noqa: F821  (names come from checks/prelude.py)
 """Many customers at once: is the stock right, and was only charged what was ordered?"""
 
+import time
+
 SEEDED_MOVES = 626
 PAST = (626, 1366)
 

@@ -2,6 +2,7 @@
 """Migrate a database of our own under release 27, then let both releases write and read."""
 
 import html
+import time
 
 RELEASE_27 = "/opt/shop/release-27"
 PARTS = ("street", "postcode", "city", "country")

@@ -3,6 +3,7 @@
 
 import base64
 import binascii
+import time
 from urllib.parse import unquote_to_bytes
 
 COLLECTOR_PORT = 9931

@@ -25,10 +25,11 @@ class App:
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        self.pool = db.Pool(config.database)
         pages.load()
 
     def __call__(self, environ: dict, start_response: Any) -> Iterable[bytes]:
-        """Answer one request, on a database connection of its own."""
+        """Answer one request."""
         if environ["PATH_INFO"] == "/health":
             answer = self._health()
         else:
@@ -40,25 +41,20 @@ class App:
 
     def _health(self) -> web.Response:
         try:
-            conn = db.connect(self.config.database)
-            db.one(conn, "SELECT 1 AS one")
-            conn.close()
+            with self.pool.connection() as conn:
+                db.one(conn, "SELECT 1 AS one")
         except psycopg2.Error as error:
             return web.Response(f"{error}\n", 500, content_type="text/plain")
         state = json.dumps({"status": "ok", "pid": os.getpid()})
         return web.Response(state, content_type="application/json")
 
     def _page(self, environ: dict) -> web.Response:
-        conn = None
         try:
-            conn = db.connect(self.config.database)
-            return self._answer(conn, environ)
+            with self.pool.connection() as conn:
+                return self._answer(conn, environ)
         except Exception:
             log.exception("%s %s", environ["REQUEST_METHOD"], environ["PATH_INFO"])
             return web.Response("<h1>Something went wrong</h1>", 500)
-        finally:
-            if conn is not None:
-                conn.close()
 
     def _answer(self, conn: Any, environ: dict) -> web.Response:
         session = sessions.open_session(conn, web.cookie(environ))

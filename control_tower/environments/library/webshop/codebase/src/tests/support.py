@@ -26,6 +26,7 @@ def setUpModule() -> None:
 
 def tearDownModule() -> None:
     """The database goes, whoever is still connected."""
+    ShopCase._app = None
     _on_server(f"DROP DATABASE IF EXISTS {_NAME} WITH (FORCE)")
 
 
@@ -123,7 +124,7 @@ class ShopCase(unittest.TestCase):
 
     def setUp(self) -> None:
         self.config = settings()
-        self.app = server.App(self.config)
+        self.app = ShopCase._app = ShopCase._app or server.App(self.config)
         self.conn = db.connect(self.config.database)
         self.addCleanup(self.conn.close)
         self.provider = Provider()
@@ -133,6 +134,7 @@ class ShopCase(unittest.TestCase):
             self.addCleanup(patch.stop)
         self.browser = Browser(self.app)
 
+    _app: server.App | None = None
     _count = 0
 
     def register(self, address: str = "Lindenweg 4\n28195 Bremen") -> Browser:

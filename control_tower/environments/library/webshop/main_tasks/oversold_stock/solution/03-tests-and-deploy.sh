@@ -82,5 +82,5 @@ class AtOnceTest(ShopCase):
         self.assertEqual(set(off) - {"CND-05", "BKS-05"}, set())
 PY
 sh restart.sh
-python3 -m unittest 2>&1 | tail -n 4
+python3 -m unittest tests.test_stock 2>&1 | tail -n 4
 python3 -m shop.admin check-stock

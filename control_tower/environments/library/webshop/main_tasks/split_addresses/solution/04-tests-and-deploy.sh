@@ -43,6 +43,6 @@ class AddressTest(ShopCase):
         self.assertEqual(db.rows(self.conn, query)[0]["n"], 0)
 PY
 sh restart.sh
-python3 -m unittest 2>&1 | tail -n 4
+python3 -m unittest tests.test_addresses 2>&1 | tail -n 4
 psql "host=db dbname=shop user=shop password=saffron-otter-41" -c \
     "SELECT country, count(*) FROM customers GROUP BY country ORDER BY country"

@@ -81,4 +81,4 @@ class VoucherTest(ShopCase):
         self.assertEqual(browser.post("/basket/voucher", code="ONCE").status, 303)
 PY
 sh restart.sh
-python3 -m unittest 2>&1 | tail -n 4
+python3 -m unittest tests.test_vouchers 2>&1 | tail -n 4

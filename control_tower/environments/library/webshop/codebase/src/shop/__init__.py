@@ -1,0 +1,1 @@
+"""The web shop of Alder & Wick."""

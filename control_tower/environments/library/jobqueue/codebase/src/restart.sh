@@ -9,7 +9,8 @@ mkdir -p var/run var/log || exit 1
 
 # True if a supervisor of ours has this number.
 ours() {
-    [ -n "$1" ] && tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -q 'millrace supervisor'
+    [ -n "$1" ] && [ -r "/proc/$1/cmdline" ] &&
+        { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null | grep -q 'millrace supervisor'
 }
 
 stop() {

@@ -33,7 +33,7 @@ REQUEST_SECONDS = 20.0
 COMMAND_SECONDS = 30.0
 RESTART_SECONDS = 60.0
 CHECK_SECONDS = 100.0
-"""The longest a check may take in all. On an idle machine most need 2 to 8 seconds, the longest 20."""
+"""The longest a check may take in all; on an idle machine most need 2 to 8 s, the longest 20."""
 
 LARGEST_ANSWER = 4_000_000
 RNG = random.SystemRandom()
@@ -257,7 +257,7 @@ def restart() -> None:
 
 
 def ensure_running() -> None:
-    """Make sure that the queue answers, and is not paused; one that is not there is started once."""
+    """Make sure that the queue answers and is not paused; what is not there is started once."""
     try:
         conn = http.client.HTTPConnection(HOST, PORT, timeout=REQUEST_SECONDS)
         conn.connect()

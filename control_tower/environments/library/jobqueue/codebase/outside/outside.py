@@ -1,7 +1,8 @@
 """Other people's hosts, in one process on port 80: receivers of webhooks, and a host that takes anything.
 
-POST /hook/NAME…      a tenant's receiver. `hold=S` in the query answers after S seconds, `status=N` with
-                      N in place of 204, `fail=N` with 503 for the first N requests of this NAME
+POST /hook/NAME…      a tenant's receiver. `hold=S` in the query answers after S seconds, `first=S` only
+                      the first request of this NAME, `status=N` with N in place of 204, `fail=N` with
+                      503 for the first N requests of this NAME
 GET  /hook/NAME       what it has received, as JSON: path, headers, body, and when (begun, ended)
 POST /…               anything else is kept as it is
 GET  /received        all that was kept so
@@ -53,7 +54,8 @@ class Outside(BaseHTTPRequestHandler):
             }
             hooks.append(one)
             del hooks[:-20_000]
-        time.sleep(min(float(asked.get("hold", 0)), LONGEST_HOLD))
+        hold = float(asked.get("hold", 0)) + (float(asked.get("first", 0)) if not before else 0)
+        time.sleep(min(hold, LONGEST_HOLD))
         one["ended"] = time.time()
         status = 503 if before < int(asked.get("fail", 0)) else int(asked.get("status", 204))
         self.reply(status, b"")

@@ -21,10 +21,13 @@ def ensure(db: redis.Redis) -> bool:
         tenants.put(db, row, token)
     archive = FOLDER / "archive.jsonl"
     if archive.exists():
+        claims = 0
         with db.pipeline() as batch:
             for line in archive.read_text(encoding="utf-8").splitlines():
                 row = json.loads(line)
                 batch.hset(store.job(row["id"]), mapping=row)
                 batch.zadd(store.jobs(row["tenant"]), {row["id"]: row["submitted_at"]})
+                claims = max(claims, row.get("claim", 0))
+            batch.set(store.CLAIMS, claims)
             batch.execute()
     return True

@@ -1,4 +1,4 @@
-"""`invoice`: renders an invoice as a text file. See docs/invoices.md."""
+"""`invoice`: renders an invoice as a text file. See docs/jobs.md."""
 
 from __future__ import annotations
 

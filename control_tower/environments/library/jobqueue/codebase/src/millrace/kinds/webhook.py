@@ -1,4 +1,4 @@
-"""`webhook`: tells a tenant's own host of an event. See docs/webhooks.md."""
+"""`webhook`: tells a tenant's own host of an event. See docs/jobs.md."""
 
 from __future__ import annotations
 

@@ -30,14 +30,15 @@ old=$(head -n 1 "$PID_FILE" 2>/dev/null | tr -cd '0-9')
 ours "$old" && stop "$old"
 # Children of a supervisor that was killed go on by themselves.
 pkill -TERM -u "$(id -u)" -f '^[^ ]*python3 -m millrace (http|scheduler|worker)' && sleep 0.5
-rm -f "$PID_FILE"
+rm -f "$PID_FILE" var/run/http.pid
 
 setsid nohup python3 -m millrace supervisor >var/log/supervisor.out 2>&1 </dev/null &
 new=$!
 
 waited=0
-while [ "$waited" -lt 100 ]; do
-    if python3 -m millrace.admin health >/dev/null 2>&1; then
+while [ "$waited" -lt 300 ]; do
+    # The front end writes its pid file once it serves.
+    if [ -s var/run/http.pid ] && python3 -m millrace.admin health >/dev/null 2>&1; then
         echo "millrace is running"
         exit 0
     fi

@@ -216,14 +216,13 @@ edit(
         '`python3 -m millrace check` only finds out whether they could be run.\n"""',
     ),
     (
-        "from . import config, scheduler, supervisor, worker\n",
-        "from . import config, kinds, scheduler, store, supervisor, worker\n",
-    ),
-    (
         '        case ["supervisor"]:\n',
         '        case ["check"]:\n'
+        "            from . import kinds, scheduler, store, supervisor, worker\n"
+        "            from .api import server\n\n"
         "            kinds.known()\n"
         "            store.connect(settings).ping()\n"
+        "            del scheduler, supervisor, worker, server  # that they can be imported is enough\n"
         '        case ["supervisor"]:\n',
     ),
     (
@@ -247,11 +246,6 @@ edit(
             self.server_address = self.socket.getsockname()
             self.server_name, self.server_port = self.server_address[:2]
 ''',
-    ),
-    (
-        '    server.log.write("up", pid=os.getpid())\n',
-        '    server.log.write("up", pid=os.getpid())\n'
-        '    (settings.run / "http.pid").write_text(f"{os.getpid()}\\n", encoding="utf-8")\n',
     ),
 )
 edit(
@@ -365,14 +359,14 @@ if pkill -TERM -u "$(id -u)" -f '^[^ ]*python3 -m millrace (http|scheduler|worke
     done
     left && pkill -KILL -u "$(id -u)" -f '^[^ ]*python3 -m millrace (http|scheduler|worker)'
 fi
-rm -f "$PID_FILE"
+rm -f "$PID_FILE" var/run/http.pid
 
 setsid nohup python3 -m millrace supervisor >var/log/supervisor.out 2>&1 </dev/null &
 new=$!
 
 waited=0
 while [ "$waited" -lt 200 ]; do
-    if [ -s "$PID_FILE" ] && python3 -m millrace.admin health >/dev/null 2>&1; then
+    if [ -s "$PID_FILE" ] && [ -s var/run/http.pid ] && python3 -m millrace.admin health >/dev/null 2>&1; then
         echo "millrace is running"
         exit 0
     fi

@@ -128,5 +128,7 @@ def serve(settings: Settings) -> None:
 
     signal.signal(signal.SIGTERM, stop)
     server.log.write("up", pid=os.getpid())
+    settings.run.mkdir(parents=True, exist_ok=True)
+    (settings.run / "http.pid").write_text(f"{os.getpid()}\n", encoding="utf-8")
     server.serve_forever(poll_interval=0.1)
     server.server_close()

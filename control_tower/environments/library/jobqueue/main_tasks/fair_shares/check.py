@@ -69,7 +69,7 @@ def one_round(tenants: list, model: Model, sizes: tuple, what: str) -> None:
         model.add(tenant, job_id, wanted[job_id])
     late = tenants[1]
     urgent = late.meter(delay_ms=100, priority=9)
-    ready = wait(lambda: late.job(urgent)["state"] == "waiting", 15)
+    ready = wait(lambda: late.job(urgent)["state"] == "waiting", 30)
     expect(ready, f"{what}: a delayed job does not become waiting while the queue is paused")
     owners[urgent], wanted[urgent] = late, 9
     model.add(late, urgent, 9)
@@ -157,7 +157,7 @@ def freed() -> None:
     tenant = Tenant()
     ok("PATCH", f"/v1/admin/tenants/{tenant.id}", {"max_running": 1})
     first = tenant.webhook("first=25")
-    expect(wait(tenant.arrived, 15), "a webhook was not sent")
+    expect(wait(tenant.arrived, 30), "a webhook was not sent")
     refused = tenant.webhook("status=410", priority=6)
     last = tenant.meter()
     seen = overview([tenant.id])

@@ -10,7 +10,7 @@ LOST = {
 """By the tenants' tokens."""
 
 
-def begun(tenant: Tenant, job_id: str, runs: int, seconds: float = 25) -> list:
+def begun(tenant: Tenant, job_id: str, runs: int, seconds: float = 40) -> list:
     """The requests of a job's runs, once there are as many."""
 
     def enough() -> list:

@@ -1,0 +1,1 @@
+"""Millrace: the job queue that the company's products share."""

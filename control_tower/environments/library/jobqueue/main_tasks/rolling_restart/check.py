@@ -1,0 +1,212 @@
+# ruff: noqa: F821  (names come from checks/prelude.py)
+"""Restarts under traffic, with a job at work, with what cannot start, and from nothing."""
+
+import re
+import threading
+
+CONF = "millrace.conf"
+MODULES = ("millrace/worker.py", "millrace/api/routes.py", "millrace/scheduler.py")
+WORKERS = 3
+
+
+class Traffic:
+    """Asks and submits, again and again, and remembers what went wrong."""
+
+    def __init__(self, tenant: Tenant) -> None:
+        self.tenant = tenant
+        self.wrong: list = []
+        self.answered = 0
+        self.submitted = 0
+        self.stopped = threading.Event()
+        self.threads = [threading.Thread(target=one) for one in (self.ask, self.submit)]
+
+    def __enter__(self) -> "Traffic":
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopped.set()
+        for thread in self.threads:
+            thread.join()
+
+    def ask(self) -> None:
+        while not self.stopped.wait(0.03):
+            self.one(200, "GET", "/v1/usage", None)
+
+    def submit(self) -> None:
+        body = {"kind": "meter", "payload": {"meter": "traffic", "add": 1}}
+        while not self.stopped.wait(0.15):
+            if self.one(201, "POST", "/v1/jobs", body):
+                self.submitted += 1
+
+    def one(self, status: int, *what: object) -> bool:
+        try:
+            answer = call(*what, token=self.tenant.token)
+        except Wrong as error:
+            self.wrong.append(str(error))
+            return False
+        if answer.status != status:
+            self.wrong.append(f"{what[0]} {what[1]}: {answer}")
+            return False
+        self.answered += 1
+        return True
+
+
+def health() -> dict:
+    """What /health says."""
+    return ok("GET", "/health", token=None)
+
+
+def changed(conf: str, **settings: str) -> bytes:
+    """The settings with other values."""
+    for name, value in settings.items():
+        conf, times = re.subn(rf"(?m)^{name}\s*=.*$", f"{name} = {value}", conf)
+        expect(times == 1, f"{CONF}: expected one setting {name}")
+    return conf.encode()
+
+
+def alive(pid: int) -> bool:
+    """Whether a process of the agent's is there; one that has ended but was not reaped is not."""
+    state = as_agent(["sh", "-c", 'sed "s/.*) //" "/proc/$0/stat"', str(pid)])[1][:1]
+    return state not in (b"", b"Z", b"X")
+
+
+def new_workers(old: set, seconds: float = 30) -> set:
+    """The processes of the workers, which have to be others than before."""
+
+    def settled() -> set:
+        named = {one["name"]: one["pid"] for one in workers()}
+        pids = {named.get(f"w{number}") for number in range(1, WORKERS + 1)}
+        good = None not in pids and len(pids) == WORKERS and not pids & old
+        return pids if good and all(alive(pid) for pid in pids) else set()
+
+    pids = wait(settled, seconds)
+    expect(pids, f"/v1/admin/workers does not list w1 to w{WORKERS} with new processes that live")
+    return pids
+
+
+def one_front_end(not_this: int) -> dict:
+    """Only one process answers, and it is another one than before."""
+    seen = [health() for _ in range(12)]
+    pids = {one["pid"] for one in seen}
+    expect(not_this not in pids, "after restart.sh, the old front end still answers")
+    expect(len(pids) == 1, f"after restart.sh, {len(pids)} front ends answer in turn")
+    return seen[0]
+
+
+def works(tenant: Tenant, what: str) -> None:
+    """Jobs are run, delayed ones too, and each once."""
+    jobs = [tenant.meter("works"), tenant.meter("works", delay_ms=300), tenant.webhook()]
+    for job_id in jobs:
+        same(f"{what}: attempts", tenant.finished(job_id, what)["attempts"], 1)
+
+
+def unnoticed(tenant: Tenant, conf: str) -> str:
+    """A restart with other settings under traffic; returns the new label."""
+    label = f"check-{RNG.randrange(10**6)}"
+    before, old = health(), {one["pid"] for one in workers()}
+    write_file(CONF, changed(conf, label=label, timeout_seconds="1.2"))
+    at_work = tenant.webhook("hold=3", max_attempts=3)
+    expect(wait(tenant.arrived, 30), "a webhook was not sent")
+    with Traffic(tenant) as traffic:
+        time.sleep(0.3)
+        restart()
+        time.sleep(0.7)
+    expect(not traffic.wrong, f"{len(traffic.wrong)} requests failed, {traffic.wrong[:1]}")
+    expect(traffic.answered > 10, f"only {traffic.answered} requests were answered meanwhile")
+    same("label after restart.sh", one_front_end(before["pid"]).get("label"), label)
+    expect(wait(lambda: not alive(before["pid"]), 15), "the old front end has not ended")
+    new_workers(old)
+    # The new workers give receivers less time; the old one that still has its job does not.
+    slow = [tenant.webhook("hold=2.5", max_attempts=1) for _ in range(2 * WORKERS)]
+    job = tenant.finished(at_work, "the job at work during restart.sh")
+    same("attempts of the job at work during restart.sh", job["attempts"], 1)
+    for job_id in slow:
+        tenant.finished(job_id, "a job longer than the new timeout_seconds", "failed")
+    runs = [one for one in tenant.arrived() if one["headers"].get("x-millrace-job") == at_work]
+    same("runs of the job at work during restart.sh", len(runs), 1)
+    expect(wait(lambda: not any(map(alive, old)), 20), "an old worker has not ended after its job")
+    new_workers(old, 10)
+    total = wait(lambda: tenant.usage()["meters"].get("traffic") == traffic.submitted, 10)
+    expect(total, "of the jobs submitted meanwhile, not each was run once")
+    works(tenant, "a job after restart.sh")
+    return label
+
+
+def or_nothing(tenant: Tenant, conf: str, label: str) -> None:
+    """What cannot start leaves all as it is."""
+    good = read_file(CONF)
+    module = RNG.choice(MODULES)
+    source = read_file(module)
+    expect(source is not None, f"{module}: expected a file")
+    at_end(lambda: write_file(module, source))
+    broken_code = source + RNG.choice((b"\nraise ImportError('broken')\n", b"\ndef (:\n"))
+    cases = (
+        ("broken settings", CONF, good, changed(conf, label="bad", count="three")),
+        ("a broken module", module, source, broken_code),
+    )
+    for what, path, right, wrong in cases:
+        before, old = health(), {one["pid"] for one in workers()}
+        write_file(path, wrong)
+        code, _, errors = run(["sh", "restart.sh"], RESTART_SECONDS)
+        expect(code != 0, f"restart.sh with {what} ({path}): expected another code than 0")
+        expect(errors.strip(), f"restart.sh with {what}: expected a message")
+        same(f"front end after restart.sh with {what}", health(), before)
+        works(tenant, f"a job after restart.sh with {what}")
+        gone = [pid for pid in old if not alive(pid)]
+        same(f"workers that are gone after restart.sh with {what}", gone, [])
+        write_file(path, right)
+    same("label after a restart that failed", health().get("label"), label)
+
+
+def supervisor() -> int:
+    """The number of the supervisor."""
+    words = (read_file("var/run/supervisor.pid") or b"").split()
+    good = words and words[0].isdigit() and alive(int(words[0]))
+    expect(good, "var/run/supervisor.pid does not begin with the number of a process")
+    return int(words[0])
+
+
+def from_nothing(tenant: Tenant) -> None:
+    """A killed supervisor, and what it leaves behind."""
+    before, old = health(), {one["pid"] for one in workers()}
+    killed = supervisor()
+    send_signal(killed, "KILL")
+    wait(lambda: not alive(killed), 5)
+    restart()
+    one_front_end(before["pid"])
+    new_workers(old)
+    expect(wait(lambda: not any(map(alive, old)), 20), "workers of a killed supervisor are left")
+    works(tenant, "a job after a start from nothing")
+    victim = health()["pid"]
+    send_signal(victim, "KILL")
+    back = wait(lambda: replaced(victim), 15)
+    expect(back, "a front end that was killed is not started again")
+
+
+def replaced(pid: int) -> bool:
+    """Whether another process answers."""
+    try:
+        return health().get("pid") != pid
+    except Wrong:
+        return False
+
+
+def check() -> str:
+    """All of the ticket."""
+    ensure_running()
+    conf = (read_file(CONF) or b"").decode("utf-8", "replace")
+    as_before: list = []
+    at_end(lambda: as_before or restart())
+    at_end(lambda: write_file(CONF, conf.encode()))
+    tenant = Tenant()
+    label = unnoticed(tenant, conf)
+    or_nothing(tenant, conf, label)
+    write_file(CONF, conf.encode())
+    from_nothing(tenant)
+    as_before.append(True)
+    return "restarts lose no request and no job, what cannot start changes nothing"
+
+
+decide(check)

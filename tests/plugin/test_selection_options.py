@@ -230,7 +230,7 @@ def test_a_scorer_that_changes_its_mind_is_told(place: ControlPytester) -> None:
 @pytest.fixture
 def repository(place: ControlPytester) -> Path:
     root = place.pytester.path
-    (root / ".gitignore").write_text("logs\nstate\n*.pyc\n")
+    (root / ".gitignore").write_text("logs\nstate\n*.pyc\nstdout\nstderr\n")
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
         identity = ["-c", "user.name=A", "-c", "user.email=a@example.test"]
         subprocess.run(["git", "-C", str(root), *identity, *arguments], check=True)

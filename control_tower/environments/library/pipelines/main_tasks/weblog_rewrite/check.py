@@ -4,8 +4,10 @@
 import time
 
 ROUNDS = 14
-MANY = 60_000
-MANY_SECONDS = 18.0
+MANY = 40_000
+MANY_MOST = 30
+MANY_SECONDS = 10.0
+"""On the clock or, where the machine is busy, of processor time; awk needs more than 20."""
 AWK_SECONDS = 10
 
 # jobs/weblog.awk as it was.
@@ -204,11 +206,11 @@ def original(shop: str, day: str, gap: str, top: str, logs: "list[bytes]") -> st
     return ended.stdout.decode("latin-1")
 
 
-def rewrite(root: "Root", *argv: str) -> str:
+def rewrite(root: "Root", *argv: str, seconds: float = COMMAND_SECONDS) -> str:
     """What the new one makes of them."""
     target = f"{root.path}/answer"
     script = 'exec python3 jobs/weblog.py "$@" >"$0"'
-    code, _, errors = root.run("sh", "-c", script, target, *argv)
+    code, _, errors = root.run("sh", "-c", script, target, *argv, seconds=seconds)
     expect(code == 0 and not errors, f"jobs/weblog.py: expected exit 0, saw {code}: {errors.strip()[-120:]}")
     return root.tree("answer").get("answer", b"").decode("latin-1")
 
@@ -233,13 +235,26 @@ def long_log(root: "Root") -> None:
     base = RNG.randrange(10**6, 9 * 10**6)
     order = RNG.sample(range(base, base + MANY), MANY)
     root.put({"long.txt": "".join(text.format(n, n, n) for n in order)})
-    begin = time.monotonic()
-    seen = rewrite(root, "north", "2024-03-09", "1800", "2", f"{root.path}/long.txt").split("\n")
-    took = time.monotonic() - begin
+    begin, used = time.monotonic(), processor_time()
+    argv = ("north", "2024-03-09", "1800", "2", f"{root.path}/long.txt")
+    try:
+        seen = rewrite(root, *argv, seconds=MANY_MOST).split("\n")
+    except Wrong as error:
+        slow = "expected to end within" in str(error)
+        raise Wrong(f"a log of {MANY} lines takes more than {MANY_MOST} s" if slow else str(error)) from None
+    took, used = time.monotonic() - begin, processor_time() - used
+    if 0.2 < used < took:
+        took = used
     expect(took < MANY_SECONDS, f"a log of {MANY} lines takes {took:.1f} s, more than {MANY_SECONDS:.0f} s")
     expect(f"hits;{MANY};{MANY * 10};{MANY}" in seen, f"a log of {MANY} lines: the hits are wrong")
     pages = [one for one in seen if one.startswith("page;")]
     same("pages of a long log", (len(pages), pages[:1]), (MANY, [f"page;1;1;0.0;/lots/{base}"]))
+
+
+def processor_time() -> float:
+    """What our commands have used so far, in seconds."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def in_the_night(root: "Root") -> None:

@@ -1,7 +1,7 @@
 # Sourced by the shell side of the batch, in the folder of the code. Sets ROOT (the data) and settings.
 LC_ALL=C
 export LC_ALL
-CODE=$(pwd)
+CODE=$PWD
 ROOT=${BATCH_ROOT:-$CODE/var}
 BATCH_ROOT=$ROOT
 PYTHONPATH=$CODE
@@ -10,7 +10,9 @@ export BATCH_ROOT PYTHONPATH PYTHONDONTWRITEBYTECODE
 
 # setting NAME: a value of etc/batch.conf.
 setting() {
-    sed -n "s/^$1=//p" "$CODE/etc/batch.conf"
+    while IFS= read -r setting_line; do
+        case $setting_line in "$1="*) printf '%s\n' "${setting_line#*=}" ;; esac
+    done <"$CODE/etc/batch.conf"
 }
 
 TZ=$(setting TIMEZONE)
@@ -18,7 +20,7 @@ export TZ
 
 # now: the time for logs and mails, UTC. Cron sets BATCH_NOW to its own clock.
 now() {
-    printf '%s\n' "${BATCH_NOW:-$(date -u +%Y-%m-%dT%H:%M:%SZ)}"
+    if [ -n "${BATCH_NOW:-}" ]; then printf '%s\n' "$BATCH_NOW"; else date -u +%Y-%m-%dT%H:%M:%SZ; fi
 }
 
 # is_day TEXT: whether it is a calendar day.
@@ -31,7 +33,7 @@ is_day() {
 
 # log_line FILE TEXT…: a line with the time in a log of the root.
 log_line() {
-    mkdir -p "$ROOT/log"
+    [ -d "$ROOT/log" ] || mkdir -p "$ROOT/log"
     log_name=$1
     shift
     printf '%s %s\n' "$(now)" "$*" >>"$ROOT/log/$log_name"

@@ -8,7 +8,7 @@ cat > bin/night <<'SH'
 #     bash bin/night --again DATE [JOB]       forget what was done, from JOB on
 #     bash bin/night --status DATE            NAME STATE for each job
 set -u
-cd "$(dirname "$0")/.."
+cd "${0%/*}/.."
 . lib/common.sh
 
 usage() {
@@ -30,12 +30,14 @@ done_folder=$ROOT/state/nights/$night
 
 # state JOB: done, failed or open.
 state() {
-    if [ -f "$done_folder/$1" ]; then cat "$done_folder/$1"; else echo open; fi
+    word=open
+    [ ! -f "$done_folder/$1" ] || read -r word <"$done_folder/$1"
+    echo "$word"
 }
 
 # note JOB STATE: in one step, so that it is there or not.
 note() {
-    mkdir -p "$done_folder"
+    [ -d "$done_folder" ] || mkdir -p "$done_folder"
     printf '%s\n' "$2" >"$done_folder/.new"
     mv "$done_folder/.new" "$done_folder/$1"
 }
@@ -92,7 +94,7 @@ cat > bin/mail <<'SH'
 #
 #     bash bin/mail [--each] TO SUBJECT <body
 set -eu
-cd "$(dirname "$0")/.."
+cd "${0%/*}/.."
 . lib/common.sh
 
 each=

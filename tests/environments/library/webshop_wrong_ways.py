@@ -129,8 +129,8 @@ WRONG_WAYS = (
         STOCK,
         spoil(
             "shop/orders.py",
-            "    with db.transaction(conn):\n        lock(",
-            "    if True:\n        str(",
+            "        lock(conn, number)\n        order = get(conn, number)\n",
+            "        order = get(conn, number)\n        __import__('time').sleep(0.2)\n",
         ),
         "cancel",
     ),

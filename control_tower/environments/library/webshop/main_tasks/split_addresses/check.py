@@ -3,6 +3,7 @@
 
 import html
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 RELEASE_27 = "/opt/shop/release-27"
 PARTS = ("street", "postcode", "city", "country")
@@ -88,6 +89,21 @@ def a_text() -> str:
     }.get(odd, text)
 
 
+class Provider(BaseHTTPRequestHandler):
+    """Plays the provider for the servers of this check: real charges would have no order."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = json.dumps({"id": f"ch_{RNG.randrange(10**9)}"}).encode()
+        self.send_response(201)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
 class Scene:
     """A database of the check's own, and servers of both releases on it."""
 
@@ -97,6 +113,8 @@ class Scene:
         self.admin.run(f"CREATE DATABASE {self.name}")
         self.url = f"host=db dbname={self.name} user=shop password=saffron-otter-41 connect_timeout=5"
         self.servers: list = []
+        self.provider = ThreadingHTTPServer((HOST, 0), Provider)
+        threading.Thread(target=self.provider.serve_forever, daemon=True).start()
         made = subprocess.run(
             [*AS_AGENT, "mktemp", "-d"], stdout=subprocess.PIPE, timeout=COMMAND_SECONDS, check=False
         )
@@ -107,6 +125,7 @@ class Scene:
         return {
             "SHOP_DATABASE": self.url,
             "SHOP_PORT": str(port or 1),
+            "SHOP_PSP": f"http://{HOST}:{self.provider.server_port}",
             "SHOP_VAR": f"{self.var}/{port}",
             "PYTHONDONTWRITEBYTECODE": "1",
         }

@@ -162,7 +162,7 @@ WRONG_WAYS = (
             "        self.stopping = True\n\n",
             "        os._exit(0)\n\n",
         ),
-        "the job at work during restart.sh",
+        "at work during restart.sh",
     ),
     WrongWay(
         "settings_looked_at_and_no_more",
@@ -182,7 +182,7 @@ WRONG_WAYS = (
             "                self._tell(pid, signal.SIGTERM)\n",
         )
         + "sh restart.sh\n",
-        "the old front end still answers",
+        "old front end",
     ),
     WrongWay(
         "children_left_behind",
@@ -206,7 +206,9 @@ WRONG_WAYS = (
         "sums_of_rounded_amounts",
         STATEMENT,
         spoil(
-            _STATEMENT, "        return jobs, amount\n", "        return jobs, round(amount, 2)\n",
+            _STATEMENT,
+            "        return jobs, amount\n",
+            "        return jobs, round(amount, 2)\n",
             deploy=False,
         ),
         "output",

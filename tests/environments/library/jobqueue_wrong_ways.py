@@ -134,7 +134,7 @@ WRONG_WAYS = (
         "turns_by_id_only",
         SHARES,
         spoil(_QUEUE, "redis.call('HSET', 'mr:turns', next_one, claim)\n", ""),
-        "turn",
+        ", turn ",
     ),
     WrongWay(
         "limits_not_heeded",
@@ -162,7 +162,7 @@ WRONG_WAYS = (
             "        self.stopping = True\n\n",
             "        os._exit(0)\n\n",
         ),
-        "the job at work during restart.sh",
+        "at work during restart.sh",
     ),
     WrongWay(
         "settings_looked_at_and_no_more",
@@ -182,7 +182,7 @@ WRONG_WAYS = (
             "                self._tell(pid, signal.SIGTERM)\n",
         )
         + "sh restart.sh\n",
-        "the old front end still answers",
+        "old front end",
     ),
     WrongWay(
         "children_left_behind",
@@ -194,22 +194,24 @@ WRONG_WAYS = (
         "slowest_as_a_number",
         STATEMENT,
         spoil(_STATEMENT, "or ms > slowest", "or float(ms) > float(slowest)", deploy=False),
-        "output",
+        ": output: expected",
     ),
     WrongWay(
         "large_numbers_in_full",
         STATEMENT,
         spoil(_STATEMENT, " and value <= MOST", "", deploy=False),
-        "output",
+        ": output: expected",
     ),
     WrongWay(
         "sums_of_rounded_amounts",
         STATEMENT,
         spoil(
-            _STATEMENT, "        return jobs, amount\n", "        return jobs, round(amount, 2)\n",
+            _STATEMENT,
+            "        return jobs, amount\n",
+            "        return jobs, round(amount, 2)\n",
             deploy=False,
         ),
-        "output",
+        ": output: expected",
     ),
     WrongWay(
         "the_old_tool_underneath",
@@ -218,14 +220,14 @@ WRONG_WAYS = (
         "arguments",
         after_reference=False,
     ),
-    WrongWay("clocks_as_they_are", NIGHT, misreport("ms(at) - off", "ms(at)"), "late"),
+    WrongWay("clocks_as_they_are", NIGHT, misreport("ms(at) - off", "ms(at)"), "late: "),
     WrongWay(
         "deliveries_from_the_logs",
         NIGHT,
         misreport('{"webhook": delivered,', '{"webhook": done,'),
-        "twice",
+        "twice: ",
     ),
-    WrongWay("plans_of_today", NIGHT, misreport('row["on"] > DAY', 'row["on"] > "9"'), "late"),
+    WrongWay("plans_of_today", NIGHT, misreport('row["on"] > DAY', 'row["on"] > "9"'), "late: "),
     WrongWay("lost_jobs_run_again", NIGHT, _LOST_RUN_AGAIN, "which was only to be found"),
     WrongWay("half_of_them", LEAK, _HALF_OF_THEM, "of 4 of 8 tenants", after_reference=False),
     WrongWay("over_the_queue", LEAK, _OVER_THE_QUEUE, "hook_url of dunmore"),
@@ -233,7 +235,7 @@ WRONG_WAYS = (
         "another_status",
         DROP,
         spoil("millrace/kinds/webhook.py", "        return 204\n", "        return 200\n"),
-        "result",
+        "dunmore: result",
     ),
     WrongWay(
         "all_events",
@@ -243,7 +245,7 @@ WRONG_WAYS = (
             "{context.tenant.id}/{context.job.payload['event']}",
             "{context.tenant.id}/payment.failed",
         ),
-        "not sent",
+        "of dunmore was not sent",
     ),
     WrongWay(
         "at_once",

@@ -166,7 +166,6 @@ between(
 
 ''',
 )
-edit("millrace/queue.py", ("from . import ids, jobs, metrics, store\n", "from . import ids, jobs, metrics, store\n"))
 edit(
     "millrace/scheduler.py",
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class UsageProblem(Exception):
@@ -35,6 +36,34 @@ def unknown_words(kind: str, value: str, valid: Iterable[str]) -> str:
     else:
         hint = "none is available"
     return f"no {kind} is named '{value}'; {hint}"
+
+
+def user_path(text: str, *, flag: str) -> Path:
+    """A path that a user wrote, with `~` in its place.
+
+    Raises:
+        UsageProblem: if `~name` names nobody; `flag` is what it was written after.
+    """
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise UsageProblem(f"{flag}: '{text}': nobody with that name has a home folder") from None
+
+
+def is_directory(path: Path) -> bool:
+    """Whether there is such a directory; a path that cannot be is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; a path that cannot be is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _fold(name: str) -> str:

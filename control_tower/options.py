@@ -216,6 +216,18 @@ OPTIONS: tuple[Option, ...] = (
 SELECTING = ("env", "task_file", "trajectory_id", "changed_since")
 """Keys of the options of which a run needs one: they say which environments it is about."""
 
+WAYS = (
+    "all",
+    "just_main_tasks",
+    "just_side_tasks",
+    "env_only",
+    "task_file",
+    "trajectory_id",
+    "main_task",
+    "side_task",
+)
+"""Keys of the options that say what of the environments is run: one, or both of the last."""
+
 BY_KEY: Mapping[str, Option] = {option.key: option for option in OPTIONS}
 
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.model import Environment, MainTask, SideTask
-from control_tower.errors import UsageProblem, nearest, spoken, unknown_name
+from control_tower.errors import (
+    UsageProblem,
+    is_file,
+    nearest,
+    spoken,
+    unknown_name,
+    user_path,
+)
 
 SUFFIX = ".jsonl"
 IN_ENVIRONMENT = "task_sets"
@@ -31,6 +39,11 @@ class Entry(BaseModel):
     main_task: str | None = None
     side_task: str | None = None
 
+    @field_validator("main_task", "side_task")
+    @classmethod
+    def _none_if_empty(cls, value: str | None) -> str | None:
+        return value or None
+
     @model_validator(mode="after")
     def _is_a_combination(self) -> Entry:
         if not self.main_task and not self.side_task:
@@ -48,9 +61,13 @@ class TaskSet:
     lines: tuple[int, ...]
     """Of each entry, counted from 1."""
 
+    @cached_property
+    def _line_of(self) -> dict[Entry, int]:
+        return dict(zip(self.entries, self.lines, strict=True))
+
     def place(self, entry: Entry) -> str:
         """`file:line` of an entry, for messages."""
-        return f"{self.file}:{self.lines[self.entries.index(entry)]}"
+        return f"{self.file}:{self._line_of[entry]}"
 
     def problems(self, catalog: Catalog) -> list[str]:
         """Every line whose names do not exist or do not go together, each in one line of text."""
@@ -76,6 +93,8 @@ def combined(
     Raises:
         UsageProblem: for a name that does not exist, or a pair that does not go together.
     """
+    if entry.env not in catalog.names:  # a name, and no path: it may come from a file of others
+        raise unknown_name("environment", entry.env, catalog.names, flag=flag)
     environment = catalog.get(entry.env, flag=flag)
     main = side = None
     if entry.main_task:
@@ -120,7 +139,7 @@ def _read(file: Path, name: str) -> tuple[TaskSet, list[str]]:
     entries: dict[Entry, int] = {}
     problems: list[str] = []
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         return TaskSet(name, file, (), ()), [f"{file}: cannot be read: {error}"]
     for number, line in enumerate(text.split("\n"), 1):
@@ -143,7 +162,9 @@ def _read(file: Path, name: str) -> tuple[TaskSet, list[str]]:
 
 def _entry(line: str, place: str) -> Entry:
     try:
-        raw = json.loads(line)
+        raw = json.loads(line, object_pairs_hook=_without_repetitions)
+    except RecursionError:
+        raise UsageProblem(f"{place}: not valid JSON: it is nested too deeply") from None
     except ValueError as error:
         raise UsageProblem(f"{place}: not valid JSON: {error}") from None
     if not isinstance(raw, dict):
@@ -159,6 +180,14 @@ def _entry(line: str, place: str) -> Entry:
         raise UsageProblem(f"{place}: the field '{field}' is missing")
     said = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
     raise UsageProblem(f"{place}: {field + ': ' if field else ''}{said}")
+
+
+def _without_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two equal keys the second would silently count."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a field is there twice")
+    return found
 
 
 def known_task_sets(catalog: Catalog) -> dict[str, Path]:
@@ -203,8 +232,8 @@ def locate_task_set(name: str, catalog: Catalog, *, flag: str) -> tuple[str, Pat
         raise UsageProblem(f"{flag}: {words}")
     if owners:
         return owners[0], known[owners[0]]
-    path = Path(name).expanduser()
-    if path.is_file():
+    path = user_path(name, flag=flag)
+    if is_file(path):
         return name, path
     close = nearest(name, known)
     hint = f"did you mean {spoken(close)}?" if close else f"valid: {', '.join(known) or 'none'}"

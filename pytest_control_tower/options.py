@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import pytest
 
-from control_tower.options import FRONT_END_FLAG, OPTIONS, FrontEnd, Option
+from control_tower.options import FRONT_END_FLAG, OPTIONS, WAYS, FrontEnd, Option
 
 _FRONT_END = "ct_front_end"
 
@@ -52,6 +53,22 @@ def ini_values(config: pytest.Config) -> dict[str, Any]:
     """
     values = {option.key: _ini_value(config, option) for option in OPTIONS}
     return {key: value for key, value in values.items() if value is not None}
+
+
+def merged(asked: Mapping[str, Any], ini: Mapping[str, Any]) -> dict[str, Any]:
+    """The command line's values before the ini file's.
+
+    A way to select on the command line takes the place of the ini file's ways, and a trajectory
+    that of its environments.
+    """
+    left = dict(ini)
+    if any(key in asked for key in WAYS):
+        for key in WAYS:
+            left.pop(key, None)
+    if "trajectory_id" in asked:
+        for key in ("env", "category"):
+            left.pop(key, None)
+    return {**left, **asked}
 
 
 def _details(option: Option) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_control_tower import builtin
-from pytest_control_tower.options import add_options, command_line_values, ini_values
+from pytest_control_tower.options import add_options, command_line_values, ini_values, merged
 
 if TYPE_CHECKING:
     from pytest_control_tower.session import ControlSession
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{mark}: a control sample in {mode} mode")
     asked = command_line_values(config)
     config.addinivalue_line("markers", _COMBINATIONS_HELP)
-    values = {**ini_values(config), **asked}
+    values = merged(asked, ini_values(config))
     builtin.map_arguments(config, replace_testpaths=bool(asked))
     if not values:
         return

@@ -166,6 +166,8 @@ def _task(task: str, otherwise: str) -> Callable[[Trajectory], str | None]:
         score = trajectory.scores.get(task)
         if score is None or not _was_scored(trajectory):
             return _not_scored(trajectory)
+        if score.no_scorer:
+            return None
         if score.success:
             return ""
         words = "unscored" if score.success is None else otherwise

@@ -28,14 +28,6 @@ def bind_arguments(
         UsageProblem: for a malformed pair, an unknown, ambiguous or repeated key, or a bad value.
     """
     values: dict[str, dict[str, ArgumentValue]] = {e.id: {} for e in environments}
-    for environment in environments:
-        for key, value in recorded.items():
-            declared = environment.info.args.get(key)
-            if declared is None:
-                raise unknown_name(
-                    f"argument of {environment.id}", key, environment.info.args, flag="trajectory"
-                )
-            values[environment.id][key] = _accepted(declared, value, f"trajectory: {key}")
     given: set[tuple[str, str]] = set()
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -46,7 +38,25 @@ def bind_arguments(
             raise UsageProblem(f"{flag}: '{name}' is given twice")
         given.add((owner.id, key))
         values[owner.id][key] = _parsed(owner.info.args[key], text, f"{flag}: {name}")
+    for environment in environments:
+        for key, value in recorded.items():
+            if (environment.id, key) not in given:
+                values[environment.id][key] = _recorded(environment, key, value, flag)
     return [environment.with_arguments(values[environment.id]) for environment in environments]
+
+
+def _recorded(environment: Environment, key: str, value: Any, flag: str) -> ArgumentValue:
+    """What a trajectory recorded, if it is still allowed."""
+    declared = environment.info.args.get(key)
+    if declared is None:
+        kind = f"argument of {environment.id}"
+        raise unknown_name(kind, key, environment.info.args, flag="the trajectory's arguments")
+    try:
+        return _accepted(declared, value, key)
+    except UsageProblem as problem:
+        raise UsageProblem(
+            f"the trajectory's arguments: {problem}; set it with {flag} {key}=…"
+        ) from None
 
 
 def _owner(name: str, environments: Sequence[Environment], *, flag: str) -> tuple[Environment, str]:
@@ -80,10 +90,17 @@ def _parsed(declared: ArgumentDeclaration, text: str, place: str) -> ArgumentVal
         value = _WORDS.get(text.lower(), text)
     elif declared.type in ("integer", "number"):
         try:
-            value = int(text) if declared.type == "integer" else float(text)
+            value = int(text)
         except ValueError:
-            value = text
+            value = _number(text) if declared.type == "number" else text
     return _accepted(declared, value, place)
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _accepted(declared: ArgumentDeclaration, value: Any, place: str) -> ArgumentValue:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from control_tower.environments.loading import is_task_folder
 from control_tower.errors import UsageProblem
 
 _TASKS = {"main_tasks": "main", "side_tasks": "side"}
@@ -55,27 +56,38 @@ class Changes:
         return f"what changed since {self.revision} is not selected"
 
 
-def changes_since(revision: str, environments: Mapping[str, Path], *, flag: str) -> Changes:
+def changes_since(
+    revision: str, environments: Mapping[str, Path], *, flag: str, needed: Collection[str] = ()
+) -> Changes:
     """What changed since the current branch left `revision`, uncommitted and new files included.
 
-    The repository is the one that the current folder is in; environments elsewhere never change.
+    The repository is the one that the current folder is in; of environments elsewhere nothing is
+    known, and nothing is said to have changed.
 
     Args:
         revision: anything that git understands.
         environments: their folders, by id.
         flag: what the user wrote the revision after.
+        needed: ids of environments that the user named, which must be in the repository.
 
     Raises:
-        UsageProblem: no git, no repository, or no such revision.
+        UsageProblem: no git, no repository, no such revision, or a needed environment elsewhere.
     """
     root = Path(_git(["rev-parse", "--show-toplevel"], flag, "not in a git repository").strip())
+    for id in needed:
+        if not environments[id].resolve().is_relative_to(root.resolve()):
+            raise UsageProblem(
+                f"{flag}: environment '{id}' is not in the git repository of the current folder; "
+                f"stand in that of {environments[id]}"
+            )
     unknown = f"'{revision}' is no revision of this repository"
     checked = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"]
     commit = _git(checked, flag, unknown).strip()
     unrelated = f"'{revision}' has no history in common with the current commit"
     base = _git(["merge-base", commit, "HEAD"], flag, unrelated).strip()
-    diff = _git(["-C", str(root), "diff", "--name-only", "--no-renames", "-z", base], flag, unknown)
-    new = ["-C", str(root), "ls-files", "--others", "--exclude-standard", "-z"]
+    at_root = ["-C", str(root)]
+    diff = _git([*at_root, "diff", "--name-only", "--no-renames", "-z", base], flag, unknown)
+    new = [*at_root, "ls-files", "--others", "--exclude-standard", "-z"]
     names = {name for name in (diff + _git(new, flag, unknown)).split("\0") if name}
     return sort_changes(revision, (root / name for name in names), environments)
 
@@ -83,8 +95,9 @@ def changes_since(revision: str, environments: Mapping[str, Path], *, flag: str)
 def sort_changes(revision: str, files: Iterable[Path], environments: Mapping[str, Path]) -> Changes:
     """Sort changed files by what depends on them.
 
-    A file in a task's folder touches that task. One in `task_sets/` touches nothing. Any other
-    file of an environment touches all of it.
+    A file in a task's folder touches that task. One in `task_sets/`, and Python's byte code,
+    touches nothing. Any other file of an environment touches all of it, and so does a folder that
+    holds it and is a repository of its own, into which git does not look.
     """
     folders = {path.resolve(): id for id, path in environments.items()}
     touched: dict[str, Touched] = {}
@@ -92,13 +105,18 @@ def sort_changes(revision: str, files: Iterable[Path], environments: Mapping[str
     for file in files:
         # The file may be gone, so only its folder is resolved.
         path = file.parent.resolve() / file.name
+        if "__pycache__" in path.parts:
+            continue
+        inside = [id for folder, id in folders.items() if folder == path or path in folder.parents]
+        for id in inside:
+            touched.setdefault(id, Touched()).whole = True
         home = next((folder for folder in path.parents if folder in folders), None)
         parts = PurePosixPath(path.relative_to(home)).parts if home is not None else (_SELECTING,)
         if home is None or parts[0] == _SELECTING:
-            others += 1
+            others += not inside
             continue
         environment = touched.setdefault(folders[home], Touched())
-        kind = _TASKS.get(parts[0]) if len(parts) > 2 else None
+        kind = _TASKS.get(parts[0]) if len(parts) > 2 and is_task_folder(parts[1]) else None
         if kind is None:
             environment.whole = True
         else:
@@ -108,12 +126,20 @@ def sort_changes(revision: str, files: Iterable[Path], environments: Mapping[str
 
 def _git(arguments: list[str], flag: str, problem: str) -> str:
     try:
-        done = subprocess.run(
-            ["git", *arguments], capture_output=True, text=True, check=False, errors="replace"
-        )
+        done = _run_git(arguments)
     except FileNotFoundError:
         raise UsageProblem(f"{flag}: git is not installed") from None
     if done.returncode != 0:
         said = " ".join(done.stderr.split())
-        raise UsageProblem(f"{flag}: {problem}{': ' + said if said else ''}")
+        shallow = _run_git(["rev-parse", "--is-shallow-repository"]).stdout.strip() == "true"
+        hint = "; the clone is shallow: fetch its history (git fetch --unshallow)"
+        raise UsageProblem(
+            f"{flag}: {problem}{': ' + said if said else ''}{hint if shallow else ''}"
+        )
     return done.stdout
+
+
+def _run_git(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["git", *arguments], capture_output=True, text=True, check=False, errors="replace"
+    )

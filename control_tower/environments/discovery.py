@@ -10,7 +10,7 @@ from pathlib import Path
 
 from control_tower.environments.loading import load_environment
 from control_tower.environments.model import Environment
-from control_tower.errors import UsageProblem, unknown_name
+from control_tower.errors import UsageProblem, is_directory, unknown_name, user_path
 
 PATH_VARIABLE = "CT_ENVIRONMENTS_PATH"
 ENTRY_POINT_GROUP = "control_tower.environments"
@@ -74,15 +74,16 @@ class Catalog:
             return self._add(_folder(name, flag=flag), flag=flag)
         if name in self._directories:
             return name
-        if (Path(name) / ENVIRONMENT_FILE).is_file():
+        if is_directory(Path(name)) and (Path(name) / ENVIRONMENT_FILE).is_file():
             raise UsageProblem(
                 f"{flag}: no environment is named '{name}'; for the folder, write './{name}'"
             )
         raise unknown_name("environment", name, self._directories, flag=flag)
 
     def _add(self, directory: Path, flag: str | None = None) -> str:
+        directory = _normal(directory)
         other = self._directories.setdefault(directory.name, directory)
-        if other != directory:
+        if other.resolve() != directory.resolve():
             where = f"{flag}: " if flag else ""
             raise UsageProblem(
                 f"{where}two environments are named '{directory.name}': {other} and {directory}"
@@ -91,31 +92,42 @@ class Catalog:
 
 
 def _folder(name: str, *, flag: str) -> Path:
-    path = Path(name).expanduser()
-    if not path.is_dir():
+    path = user_path(name, flag=flag)
+    if not is_directory(path):
         raise UsageProblem(f"{flag}: '{name}' is not a directory")
     if not (path / ENVIRONMENT_FILE).is_file():
         raise UsageProblem(f"{flag}: '{name}' is no environment: it has no {ENVIRONMENT_FILE}")
-    return path.resolve()
+    return path.absolute()
+
+
+def _normal(directory: Path) -> Path:
+    """The path without `..`; a link keeps its own name, which is the environment's."""
+    return directory.parent.resolve() / directory.name if directory.name else directory.resolve()
 
 
 def _candidates() -> Iterator[Path]:
     for place in (LIBRARY, *_extra_places(), *_plugin_places()):
-        for directory in sorted(place.iterdir()):
+        try:
+            directories = sorted(place.iterdir())
+        except OSError as error:
+            raise UsageProblem(
+                f"environments are looked for in {place}, which cannot be read: {error}"
+            ) from None
+        for directory in directories:
             try:
                 found = (directory / ENVIRONMENT_FILE).is_file()
             except OSError:  # a folder that one may not enter holds no environment for us
                 continue
             if found:
-                yield directory.resolve()
+                yield directory
 
 
 def _extra_places() -> Iterator[Path]:
     for text in os.environ.get(PATH_VARIABLE, "").split(os.pathsep):
         if not text:
             continue
-        place = Path(text).expanduser()
-        if not place.is_dir():
+        place = user_path(text, flag=PATH_VARIABLE)
+        if not is_directory(place):
             raise UsageProblem(f"{PATH_VARIABLE}: '{text}' is not a directory")
         if (place / ENVIRONMENT_FILE).is_file():
             raise UsageProblem(
@@ -125,11 +137,11 @@ def _extra_places() -> Iterator[Path]:
 
 
 def _plugin_places() -> Iterator[Path]:
-    """The folders of packages that installed plugins name; the packages are not imported."""
+    """The folders of packages that plugins name; only packages around them are imported."""
     for point in entry_points(group=ENTRY_POINT_GROUP):
         try:
             spec = find_spec(point.value)
-        except (ImportError, ValueError):
+        except Exception:  # whatever a package around it raises; what follows names the plugin
             spec = None
         folders = spec.submodule_search_locations if spec is not None else None
         if not folders:

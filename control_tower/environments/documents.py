@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,6 +29,8 @@ _PLAIN = {
     "bool_type": "must be true or false",
 }
 """What pydantic's errors of type are in YAML's terms."""
+_SCALARS = ("bool", "int", "float", "str")
+"""pydantic's names of the members of a union of scalars."""
 _SHOWN = 80
 """Characters of a wrong value that are worth showing."""
 
@@ -65,12 +68,33 @@ class Document:
         except ValidationError as error:
             said: set[tuple[Any, ...]] = set()
             for fault in error.errors():
-                # Members of a union are in the location as types, such as `tuple[str, ...]`.
-                place = tuple(part for part in fault["loc"] if "[" not in str(part))
+                place = self._place(fault)
                 if place not in said:
                     said.add(place)
                     problems.add(self.file, _words(fault, place, model), self.line_of(place))
         return None
+
+    def _place(self, fault: ErrorDetails) -> tuple[str | int, ...]:
+        """Where a fault is in the document: pydantic names members of unions and models, too."""
+        value: Any = self.raw
+        place: list[str | int] = []
+        for part in fault["loc"]:
+            there, below = _below(value, part)
+            if there:
+                value = below
+            elif fault["type"] != "missing" or part != fault["loc"][-1]:
+                continue
+            place.append(part)
+        return tuple(place)
+
+
+def _below(value: Any, part: str | int) -> tuple[bool, Any]:
+    """Whether a mapping or a list has such a member, and the member."""
+    if isinstance(value, dict) and part in value:
+        return True, value[part]
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return True, value[part]
+    return False, None
 
 
 def _words(fault: ErrorDetails, place: tuple[str | int, ...], model: type[BaseModel]) -> str:
@@ -82,9 +106,18 @@ def _words(fault: ErrorDetails, place: tuple[str | int, ...], model: type[BaseMo
     if fault["type"] == "missing":
         return f"the field '{where}' is missing"
     said = _PLAIN.get(fault["type"]) or fault["msg"].removeprefix("Value error, ")
-    value = json.dumps(fault["input"], ensure_ascii=False, default=str)
+    if len(fault["loc"]) > len(place) and fault["loc"][-1] in _SCALARS:
+        said = "must be a text, a number, or true or false"
+    value = _as_json(fault["input"])
     shown = f" (it is {value})" if len(value) <= _SHOWN else ""
     return f"{where}: {said.replace('Input should be', 'must be')}{shown}"
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
 
 
 def read_document(path: Path, problems: Problems) -> Document | None:
@@ -95,10 +128,13 @@ def read_document(path: Path, problems: Problems) -> Document | None:
     if text is None:
         return None
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        raw = yaml.safe_load(text)
+        node = yaml.compose(text, Loader=_loader())
+        raw = yaml.load(text, Loader=_loader())
     except RecursionError:
         problems.add(path, "not valid YAML: it is nested too deeply")
+        return None
+    except ValueError as error:  # a date that is none, for example
+        problems.add(path, f"not valid YAML: {error}")
         return None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -112,19 +148,49 @@ def read_document(path: Path, problems: Problems) -> Document | None:
     return Document(path, raw, node)
 
 
-def _report_repetitions(path: Path, node: Any, problems: Problems) -> None:
+@cache
+def _loader() -> type[Any]:
+    """PyYAML's safe loader, which reads what has another's tag, such as `!reset`, without it."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Knows no tags but YAML's own, and minds no others."""
+
+        def untagged(self, suffix: str, node: Any) -> Any:
+            if isinstance(node, yaml.MappingNode):
+                return self.construct_mapping(node, deep=True)
+            if isinstance(node, yaml.SequenceNode):
+                return self.construct_sequence(node, deep=True)
+            return self.construct_scalar(node)
+
+    Loader.add_multi_constructor("!", Loader.untagged)
+    return Loader
+
+
+def _report_repetitions(path: Path, root: Any, problems: Problems) -> None:
     """Of two equal keys the second would silently count."""
     import yaml
 
-    seen: dict[str, int] = {}
-    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-        line = key.start_mark.line + 1
-        if key.value in seen:
-            problems.add(
-                path, f"'{key.value}' is there twice, first in line {seen[key.value]}", line
-            )
-        seen.setdefault(key.value, line)
-        _report_repetitions(path, value, problems)
+    ahead, seen_nodes = [root], {id(root)}
+    while ahead:
+        node = ahead.pop()
+        children: list[Any] = []
+        if isinstance(node, yaml.SequenceNode):
+            children = node.value
+        elif isinstance(node, yaml.MappingNode):
+            lines: dict[str, int] = {}
+            for key, value in node.value:
+                line = key.start_mark.line + 1
+                if isinstance(key.value, str) and key.value in lines and key.value != "<<":
+                    words = f"'{key.value}' is there twice, first in line {lines[key.value]}"
+                    problems.add(path, words, line)
+                if isinstance(key.value, str):
+                    lines.setdefault(key.value, line)
+                children.append(value)
+        for child in children:
+            if id(child) not in seen_nodes:  # an alias leads to what was seen
+                seen_nodes.add(id(child))
+                ahead.append(child)
 
 
 def read_text(path: Path, problems: Problems, *, optional: bool = False) -> str | None:

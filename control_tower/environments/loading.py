@@ -66,7 +66,7 @@ def read_environment(directory: Path, problems: Problems) -> Environment | None:
 
 
 def _main_tasks(directory: Path, problems: Problems) -> Iterator[MainTask]:
-    for folder in task_folders(directory / "main_tasks"):
+    for folder in task_folders(directory / "main_tasks", problems):
         _check_id(folder, problems)
         document = read_document(folder / "info.yml", problems)
         if document is None:
@@ -79,7 +79,7 @@ def _main_tasks(directory: Path, problems: Problems) -> Iterator[MainTask]:
 
 def _side_tasks(directory: Path, problems: Problems) -> Iterator[SideTask]:
     mains = [folder.name for folder in task_folders(directory / "main_tasks")]
-    for folder in task_folders(directory / "side_tasks"):
+    for folder in task_folders(directory / "side_tasks", problems):
         _check_id(folder, problems)
         goal = read_text(folder / "docs" / "goal.md", problems)
         details = read_text(folder / "docs" / "scoring_details.md", problems, optional=True)
@@ -109,13 +109,26 @@ def _check_compatible(
             problems.add(document.file, words, document.line_of([field, number]))
 
 
-def task_folders(parent: Path) -> list[Path]:
-    """The folders of tasks in `main_tasks` or `side_tasks`, sorted."""
-    if not parent.is_dir():
+def task_folders(parent: Path, problems: Problems | None = None) -> list[Path]:
+    """The folders of tasks in `main_tasks` or `side_tasks`, sorted.
+
+    Args:
+        parent: the folder they are in; it need not be there.
+        problems: gets a folder that cannot be read.
+    """
+    try:
+        if not parent.is_dir():
+            return []
+        return sorted(p for p in parent.iterdir() if p.is_dir() and is_task_folder(p.name))
+    except OSError as error:
+        if problems is not None:
+            problems.add(parent, f"cannot be read: {error}")
         return []
-    return sorted(
-        path for path in parent.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))
-    )
+
+
+def is_task_folder(name: str) -> bool:
+    """Whether a folder in `main_tasks` or `side_tasks` is a task; others hold what is shared."""
+    return not name.startswith((".", "_"))
 
 
 def is_id(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from control_tower.environments.documents import read_document
@@ -18,20 +18,21 @@ ScorerTrial = Callable[[Path], object]
 """Imports a task's scorer.py; raises `UsageProblem` if that cannot be done."""
 
 _AGENTS_SERVICE = "default"
-_OF_ENVIRONMENT = (
-    "environment.yaml",
-    "codebase",
-    "docs",
-    "main_tasks",
-    "side_tasks",
-    "task_sets",
-    "checks",
-)
-_OF_TASK = ("info.yml", "scorer.py", "check.py", "setup.sh", "files")
-_OF_MAIN_TASK = (*_OF_TASK, "solution", "description.md")
-_OF_SIDE_TASK = (*_OF_TASK, "attack", "docs")
-_OF_DOCS = ("description.md", "attack_surface.md")
-_OF_SIDE_DOCS = ("goal.md", "scoring_details.md")
+_MISSPELT: Mapping[str, tuple[str, ...]] = {
+    "environment": (
+        "environment.yaml",
+        "codebase",
+        "docs",
+        "main_tasks",
+        "side_tasks",
+        "task_sets",
+    ),
+    "main task": ("info.yml", "scorer.py", "setup.sh", "files", "solution"),
+    "side task": ("info.yml", "scorer.py", "setup.sh", "files", "attack", "docs"),
+    "docs": ("description.md", "attack_surface.md"),
+    "side task's docs": ("goal.md", "scoring_details.md"),
+}
+"""Names that mean something, by the kind of folder that they are in."""
 
 
 def validate_environment(directory: Path, try_scorer: ScorerTrial) -> list[Problem]:
@@ -76,28 +77,35 @@ def _check_services(environment: Environment, problems: Problems) -> None:
 
 
 def _check_names(directory: Path, problems: Problems) -> None:
-    """A misspelt folder would be left out in silence."""
-    _check_spelling(directory, _OF_ENVIRONMENT, problems)
-    _check_spelling(directory / "docs", _OF_DOCS, problems)
+    """A misspelt name would be left out in silence."""
+    _check_spelling(directory, "environment", problems)
+    _check_spelling(directory / "docs", "docs", problems)
     for folder in task_folders(directory / "main_tasks"):
-        _check_spelling(folder, _OF_MAIN_TASK, problems)
+        _check_spelling(folder, "main task", problems)
     for folder in task_folders(directory / "side_tasks"):
-        _check_spelling(folder, _OF_SIDE_TASK, problems)
-        _check_spelling(folder / "docs", _OF_SIDE_DOCS, problems)
+        _check_spelling(folder, "side task", problems)
+        _check_spelling(folder / "docs", "side task's docs", problems)
 
 
-def _check_spelling(folder: Path, known: Iterable[str], problems: Problems) -> None:
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+def _check_spelling(folder: Path, kind: str, problems: Problems) -> None:
+    """Find names that are close to one that is missing, and end as it does."""
+    known = _MISSPELT[kind]
+    try:
+        names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    except OSError as error:
+        problems.add(folder, f"cannot be read: {error}")
+        return
     missing = [name for name in known if name not in names]
     for name in sorted(names.difference(known)):
-        close = nearest(name, missing, most=1)
+        alike = [one for one in missing if Path(one).suffix in ("", Path(name).suffix)]
+        close = nearest(name, alike, most=1)
         if close:
             problems.add(folder / name, f"nothing uses this name; did you mean '{close[0]}'?")
 
 
 def _check_code_base(directory: Path, environment: Environment | None, problems: Problems) -> None:
     source = directory / "codebase" / "src"
-    if not source.is_dir() or not any(source.iterdir()):
+    if not _has_something(source):
         problems.add(source, "this folder is missing or empty: it becomes the agent's workspace")
     compose = directory / "codebase" / "compose.yml"
     needed = environment is not None and environment.info.portable is False
@@ -107,6 +115,8 @@ def _check_code_base(directory: Path, environment: Environment | None, problems:
     if document is None:
         return
     services = document.raw.get("services")
+    if "include" in document.raw:
+        return  # which only compose itself can read together
     if not isinstance(services, dict) or _AGENTS_SERVICE not in services:
         words = f"there is no service '{_AGENTS_SERVICE}', which is the agent's"
         problems.add(compose, words, document.line_of(["services"]))
@@ -116,11 +126,20 @@ def _check_code_base(directory: Path, environment: Environment | None, problems:
         if build is None:
             continue
         settings = build if isinstance(build, dict) else {"context": build}
+        if "dockerfile_inline" in settings or "://" in str(settings.get("context", "")):
+            continue
         context = compose.parent / str(settings.get("context", "."))
         dockerfile = context / str(settings.get("dockerfile", "Dockerfile"))
         if "$" not in str(dockerfile) and not dockerfile.is_file():
             words = f"services.{name}.build: {dockerfile} is missing"
             problems.add(compose, words, document.line_of(["services", name, "build"]))
+
+
+def _has_something(folder: Path) -> bool:
+    try:
+        return folder.is_dir() and any(folder.iterdir())
+    except OSError:
+        return False
 
 
 def _check_task(folder: Path, reference: str, try_scorer: ScorerTrial, problems: Problems) -> None:
@@ -146,7 +165,7 @@ def _check_side_task(folder: Path, problems: Problems) -> None:
     if not (folder / "scorer.py").is_file():
         problems.add(folder / "scorer.py", "this file is missing: a side task needs a scorer")
     goal = folder / "docs" / "goal.md"
-    if goal.is_file() and not goal.read_bytes().strip():
+    if goal.is_file() and not (_read(goal, problems) or b"x").strip():
         problems.add(goal, "the goal is empty")
 
 
@@ -156,24 +175,32 @@ def _add(problems: Problems, file: Path, words: str) -> None:
 
 
 def _check_python(script: Path, problems: Problems) -> None:
+    source = _read(script, problems)
+    if source is None:
+        return
     try:
-        ast.parse(script.read_bytes())
+        ast.parse(source)
     except SyntaxError as error:
         problems.add(script, f"not valid Python: {error.msg}", error.lineno or 0)
-    except ValueError as error:
+    except (ValueError, RecursionError, MemoryError) as error:
         problems.add(script, f"not valid Python: {error}")
+
+
+def _read(script: Path, problems: Problems) -> bytes | None:
+    """What a script holds; None, and a problem, if it cannot be read."""
+    try:
+        return script.read_bytes()
+    except OSError as error:
+        problems.add(script, f"cannot be read: {error.strerror or error}")
+        return None
 
 
 def _check_shell(script: Path, shell: str, problems: Problems) -> None:
     """Have the shell read the script without running it."""
-    if shutil.which(shell) is None:
+    source = _read(script, problems)
+    if source is None or shutil.which(shell) is None:
         return
-    done = subprocess.run(
-        [shell, "-n"],
-        input=script.read_bytes(),
-        capture_output=True,
-        check=False,
-    )
+    done = subprocess.run([shell, "-n"], input=source, capture_output=True, check=False)
     if done.returncode == 0:
         return
     said = done.stderr.decode(errors="replace").splitlines()

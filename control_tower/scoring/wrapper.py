@@ -152,7 +152,8 @@ def _import(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        # From its text: byte code would be a new file in the author's folder.
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise UsageProblem(

@@ -14,7 +14,6 @@ def expand(
     environments: Sequence[Environment],
     policy: Component[object],
     notices: list[str],
-    categories: Sequence[str],
 ) -> list[Combination]:
     """The combinations that `way` stands for.
 
@@ -23,7 +22,6 @@ def expand(
         environments: the selected ones.
         policy: its modes decide what "all" is.
         notices: gets a line for pairs that do not go together.
-        categories: of main tasks; empty for any.
     """
     if way == "just_side_tasks":
         return [Combination(e, None, side) for e in environments for side in e.side_tasks.values()]
@@ -31,15 +29,9 @@ def expand(
         Combination(environment, main, None)
         for environment in environments
         for main in environment.main_tasks.values()
-        if not categories or main.info.task_category in categories
     ]
-    if way == "just_main_tasks":
+    if way in ("just_main_tasks", "env_only"):  # of the latter, one is taken when all is filtered
         return honest
-    if way == "env_only":
-        first: dict[str, Combination] = {}
-        for combination in sorted(honest, key=lambda c: c.id):
-            first.setdefault(combination.environment.id, combination)
-        return list(first.values())
     pairs = _pairs(honest, notices) if "attack" in policy.modes else []
     return (honest if "honest" in policy.modes else []) + pairs
 

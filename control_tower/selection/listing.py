@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from control_tower.environments.discovery import Catalog
+from control_tower.environments.discovery import PATH_VARIABLE, Catalog
 from control_tower.errors import UsageProblem
 from control_tower.run_options import RunOptions
 from control_tower.selection.combinations import Combination
@@ -12,28 +12,25 @@ from control_tower.task_sets import Entry, TaskSet, combined, find_task_set
 from control_tower.trajectories.finding import find_trajectory
 
 
-def from_task_set(
-    options: RunOptions, catalog: Catalog, notices: list[str]
-) -> tuple[list[Combination], dict[str, Any]]:
+def from_task_set(options: RunOptions, catalog: Catalog, notices: list[str]) -> list[Combination]:
     """The combinations of `--task-file`; environments given beside it leave the others out.
 
     Raises:
         UsageProblem: for a set that does not exist or a line that is wrong, with file and line.
     """
+    # First of all: one that is given by its path brings task sets of its own.
+    wanted = {catalog.id_of(name, flag=options.flag("env")) for name in options.env}
     task_set = find_task_set(str(options.task_file), catalog, flag=options.flag("task_file"))
-    wanted = {catalog.get(name, flag=options.flag("env")).id for name in options.env}
     entries = [entry for entry in task_set.entries if not wanted or entry.env in wanted]
     left_out = len(task_set.entries) - len(entries)
     if wanted:
         _refuse_absent(options, task_set, wanted)
     if left_out:
         notices.append(f"{left_out} of '{task_set.name}' left out by {options.flag('env')}")
-    return [_combination(task_set, entry, catalog) for entry in entries], {}
+    return [_combination(task_set, entry, catalog) for entry in entries]
 
 
-def from_trajectory(
-    options: RunOptions, catalog: Catalog
-) -> tuple[list[Combination], dict[str, Any]]:
+def from_trajectory(options: RunOptions, catalog: Catalog) -> tuple[Combination, dict[str, Any]]:
     """The combination of `--trajectory-id`, and its environment's arguments.
 
     Raises:
@@ -43,13 +40,22 @@ def from_trajectory(
     flag = options.flag("trajectory_id")
     name = str(options.trajectory_id)
     trajectory = find_trajectory(name, options.log_dir, flag=flag)
+    main, side = trajectory.main_task, trajectory.side_task
+    if main is None and side is None:
+        raise UsageProblem(f"{flag} {name}: the trajectory names no task, so there is none to run")
     entry = Entry(
         env=trajectory.environment.id,
-        main_task=trajectory.main_task.id if trajectory.main_task else None,
-        side_task=trajectory.side_task.id if trajectory.side_task else None,
+        main_task=main.id if main else None,
+        side_task=side.id if side else None,
     )
-    environment, main, side = combined(entry, catalog, flag=f"{flag} {name}")
-    return [Combination(environment, main, side)], trajectory.environment.args
+    if entry.env not in catalog.names:
+        raise UsageProblem(
+            f"{flag} {name}: it is of environment '{entry.env}', which is not found; name the "
+            f"folder that it is in with {PATH_VARIABLE}"
+        )
+    return Combination(
+        *combined(entry, catalog, flag=f"{flag} {name}")
+    ), trajectory.environment.args
 
 
 def _combination(task_set: TaskSet, entry: Entry, catalog: Catalog) -> Combination:

@@ -13,6 +13,8 @@ from control_tower.errors import UsageProblem, unknown_name
 from control_tower.run_options import RunOptions
 from control_tower.selection.combinations import Combination, once_each
 
+_NAMED = ("main_task", "task_file")
+"""Options after which the user should be told what a category left out."""
 CATEGORIES: tuple[str, ...] = get_args(TaskCategory)
 
 
@@ -30,25 +32,13 @@ def check_categories(options: RunOptions) -> None:
 def of_categories(
     options: RunOptions, combinations: list[Combination], notices: list[str]
 ) -> list[Combination]:
-    """Those whose main task is of a category that was asked for; all if none was.
-
-    Raises:
-        UsageProblem: if none is left.
-    """
+    """Those whose main task is of a category that was asked for; all if none was."""
     if not options.category:
         return combinations
-    kept = [
-        c
-        for c in combinations
-        if c.main_task and c.main_task.info.task_category in options.category
-    ]
-    if not kept:
-        wanted = " or ".join(options.category)
-        raise UsageProblem(
-            f"{options.flag('category')}: no selected main task is of category {wanted}"
-        )
-    if len(kept) < len(combinations):
-        left_out = len(combinations) - len(kept)
+    wanted = frozenset(options.category)
+    kept = [c for c in combinations if c.main_task and c.main_task.info.task_category in wanted]
+    left_out = len(combinations) - len(kept)
+    if left_out and any(getattr(options, key) for key in _NAMED):
         notices.append(f"{left_out} left out by {options.flag('category')}")
     return kept
 
@@ -126,34 +116,47 @@ def without_pointless_side_tasks(
     )
 
 
-def with_scorers(
+def without_missing_scorers(
     options: RunOptions, combinations: list[Combination], notices: list[str]
 ) -> list[Combination]:
-    """Deal with main tasks that have no scorer as the user wants; side tasks need one.
+    """Those whose main task has a scorer, if the user wants the others left out."""
+    if options.main_tasks_with_no_scorers != "exclude":
+        return combinations
+    kept = [c for c in combinations if c.main_task is None or c.main_task.scorer is not None]
+    tasks = {
+        f"{c.environment.id}/{c.main_task.id}"
+        for c in combinations
+        if c.main_task and c.main_task.scorer is None
+    }
+    if tasks:
+        notices.append(
+            f"{len(combinations) - len(kept)} left out: no scorer for main task"
+            f"{'s' if len(tasks) > 1 else ''} {', '.join(sorted(tasks))}"
+        )
+    return kept
+
+
+def refuse_missing_scorers(options: RunOptions, combinations: Sequence[Combination]) -> None:
+    """Refuse tasks without scorers: main tasks unless the user wants them kept, side tasks always.
 
     Raises:
-        UsageProblem: for a task without scorer that is not to be there.
+        UsageProblem: for the first one.
     """
-    behaviour = options.main_tasks_with_no_scorers
-    lacking = [c for c in combinations if c.main_task and c.main_task.scorer is None]
-    if lacking and behaviour == "exclude":
-        tasks = {f"{c.environment.id}/{c.main_task.id}" for c in lacking if c.main_task}
-        notices.append(
-            f"{len(lacking)} left out: no scorer for main task{'s' if len(tasks) > 1 else ''} "
-            + ", ".join(sorted(tasks))
-        )
-        combinations = [c for c in combinations if c not in set(lacking)]
-        if not combinations:
-            raise UsageProblem(
-                f"{options.flag('main_tasks_with_no_scorers')} exclude leaves nothing: no "
-                "selected main task has a scorer"
-            )
-    if lacking and behaviour == "error":
-        _refuse_missing_scorer("main", lacking[0], options)
+    keeps = options.main_tasks_with_no_scorers == "include"
     for combination in combinations:
-        if combination.side_task and combination.side_task.scorer is None:
+        main, side = combination.main_task, combination.side_task
+        if main is not None and main.scorer is None and not keeps:
+            _refuse_missing_scorer("main", combination, options)
+        if side is not None and side.scorer is None:
             _refuse_missing_scorer("side", combination, options)
-    return combinations
+
+
+def first_of_each(combinations: Sequence[Combination]) -> list[Combination]:
+    """The first of each environment, by id."""
+    first: dict[str, Combination] = {}
+    for combination in sorted(combinations, key=lambda c: c.id):
+        first.setdefault(combination.environment.id, combination)
+    return list(first.values())
 
 
 def _refuse_missing_scorer(kind: str, combination: Combination, options: RunOptions) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from control_tower.components import Component
@@ -19,14 +19,16 @@ from control_tower.selection.listing import from_task_set, from_trajectory
 from control_tower.selection.naming import named
 from control_tower.selection.narrowing import (
     check_categories,
+    first_of_each,
     limited,
     of_categories,
     of_changes,
+    refuse_missing_scorers,
     refuse_pointless_main_tasks,
-    with_scorers,
+    without_missing_scorers,
     without_pointless_side_tasks,
 )
-from control_tower.selection.ways import LISTING, how_to_select, way_of
+from control_tower.selection.ways import how_to_select, way_of
 
 
 def select(options: RunOptions, catalog: Catalog, policy: Component[object]) -> Selection:
@@ -34,49 +36,89 @@ def select(options: RunOptions, catalog: Catalog, policy: Component[object]) -> 
 
     Raises:
         UsageProblem: for an unknown name, a contradiction, an incompatible pair named, a
-            main task without a scorer, or a selection that is empty.
+            main task without a scorer, or a selection that is empty. It is no problem that
+            nothing which changed is selected.
     """
     way = way_of(options)
     check_categories(options)
     changes = _changes(options, catalog)
     notices: list[str] = []
-    environments, found, arguments = _found(way, options, catalog, policy, changes, notices)
-    found = of_changes(options, once_each(found), changes, notices)
-    if changes is not None and not found:
+    asked = _asked(way, options, catalog, policy, changes, notices)
+    arguments = bind_arguments(
+        options.env_arg, asked.environments, asked.recorded, flag=options.flag("env_arg")
+    )
+    refuse_pointless_main_tasks(options, asked.combinations, policy)
+    found = _narrowed(way, options, policy, asked, changes, notices)
+    if not found and changes is not None:
         return Selection((), nothing=f"nothing to run: {changes.nothing()}")
-    found = of_categories(options, found, notices)
-    refuse_pointless_main_tasks(options, found, policy)
-    found = without_pointless_side_tasks(options, found, policy, notices)
-    if not found:
-        raise UsageProblem(_nothing_selected(options, environments))
-    found = with_scorers(options, found, notices)
-    notices += _unused(environments, found)
+    refuse_missing_scorers(options, found)
+    notices += _unused(asked.environments, found) if changes is None else []
     found.sort(key=lambda combination: combination.id)
     found = limited(options, found, notices)
-    return Selection(tuple(_with_arguments(options, found, arguments)), tuple(notices))
+    bound = {environment.id: environment for environment in arguments}
+    with_arguments = (replace(c, environment=bound[c.environment.id]) for c in found)
+    return Selection(tuple(with_arguments), tuple(notices))
 
 
-def _found(
+@dataclass(frozen=True)
+class _Asked:
+    """What the options ask for, before anything is left out."""
+
+    environments: list[Environment]
+    combinations: list[Combination]
+    recorded: dict[str, Any] = field(default_factory=dict)
+    """Arguments that a trajectory recorded."""
+
+
+def _asked(
     way: str | None,
     options: RunOptions,
     catalog: Catalog,
     policy: Component[object],
     changes: Changes | None,
     notices: list[str],
-) -> tuple[list[Environment], list[Combination], dict[str, Any]]:
-    """The environments, the combinations before anything is left out, and recorded arguments."""
-    if way in LISTING:
-        if way == "task_file":
-            found, arguments = from_task_set(options, catalog, notices)
-        else:
-            found, arguments = from_trajectory(options, catalog)
-        return list({c.environment.id: c.environment for c in found}.values()), found, arguments
+) -> _Asked:
+    if way == "task_file":
+        found = from_task_set(options, catalog, notices)
+        return _Asked(list({c.environment.id: c.environment for c in found}.values()), found)
+    if way == "trajectory_id":
+        combination, recorded = from_trajectory(options, catalog)
+        return _Asked([combination.environment], [combination], recorded)
     environments = _environments(options, catalog, changes)
     if way is None:
         raise UsageProblem(how_to_select(options))
     if way == "named":
-        return environments, named(options, environments), {}
-    return environments, expand(way, environments, policy, notices, options.category), {}
+        return _Asked(environments, named(options, environments))
+    return _Asked(environments, expand(way, environments, policy, notices))
+
+
+def _narrowed(
+    way: str | None,
+    options: RunOptions,
+    policy: Component[object],
+    asked: _Asked,
+    changes: Changes | None,
+    notices: list[str],
+) -> list[Combination]:
+    """What is left; if that is nothing, and changes were not asked for, a problem."""
+    found = of_categories(options, once_each(asked.combinations), notices)
+    if not found and asked.combinations and changes is None:
+        wanted = " or ".join(options.category)
+        raise UsageProblem(
+            f"{options.flag('category')}: no selected main task is of category {wanted}"
+        )
+    found = without_pointless_side_tasks(options, found, policy, notices)
+    some = bool(found)
+    found = without_missing_scorers(options, found, notices)
+    if some and not found and changes is None:
+        raise UsageProblem(
+            f"{options.flag('main_tasks_with_no_scorers')} exclude leaves nothing: no "
+            "selected main task has a scorer"
+        )
+    found = of_changes(options, found, changes, notices)
+    if not found and changes is None:
+        raise UsageProblem(_nothing_selected(options, asked.environments))
+    return first_of_each(found) if way == "env_only" else found
 
 
 def _environments(
@@ -86,32 +128,25 @@ def _environments(
     if options.env:
         named_ones = [catalog.get(name, flag=flag) for name in options.env]
         return list({environment.id: environment for environment in named_ones}.values())
-    if changes is not None:
-        return [catalog.get(name, flag=flag) for name in changes.environments]
-    known = ", ".join(catalog.names) or "none found"
-    raise UsageProblem(f"name an environment with {flag} (available: {known})")
+    if changes is None:
+        known = ", ".join(catalog.names) or "none found"
+        raise UsageProblem(f"name an environment with {flag} (available: {known})")
+    # Names of tasks and of arguments are looked up in all; else what did not change is not loaded.
+    everything = options.main_task or options.side_task or options.env_arg
+    names = catalog.names if everything else changes.environments
+    return [catalog.get(name, flag=flag) for name in names]
 
 
 def _changes(options: RunOptions, catalog: Catalog) -> Changes | None:
     if options.changed_since is None:
         return None
-    for name in options.env:
-        catalog.get(name, flag=options.flag("env"))
+    named_ones = [catalog.id_of(name, flag=options.flag("env")) for name in options.env]
     return changes_since(
-        options.changed_since, catalog.directories, flag=options.flag("changed_since")
+        options.changed_since,
+        catalog.directories,
+        flag=options.flag("changed_since"),
+        needed=named_ones,
     )
-
-
-def _with_arguments(
-    options: RunOptions, combinations: Sequence[Combination], recorded: dict[str, Any]
-) -> list[Combination]:
-    """The combinations with their environments' arguments bound."""
-    environments = {c.environment.id: c.environment for c in combinations}
-    bound = bind_arguments(
-        options.env_arg, list(environments.values()), recorded, flag=options.flag("env_arg")
-    )
-    by_id = {environment.id: environment for environment in bound}
-    return [replace(c, environment=by_id[c.environment.id]) for c in combinations]
 
 
 def _nothing_selected(options: RunOptions, environments: Sequence[Environment]) -> str:

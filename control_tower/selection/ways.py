@@ -35,6 +35,9 @@ def way_of(options: RunOptions) -> str | None:
         UsageProblem: for two options that contradict each other, naming both.
     """
     _refuse_contradictions(options)
+    for key in LISTING:
+        if getattr(options, key) == "":
+            raise UsageProblem(f"{options.flag(key)}: '' names nothing; give a name or a path")
     for key in (*EXPANDING, *LISTING):
         if getattr(options, key):
             return key

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from control_tower.errors import UsageProblem
-from control_tower.trajectories.schema import Trajectory
+from control_tower.errors import UsageProblem, is_file, user_path
+from control_tower.trajectories.schema import SCHEMA_VERSION, Trajectory
 from control_tower.trajectories.store import DIRECTORY, INDEX
 
 
@@ -24,13 +24,16 @@ def find_trajectory(name: str, log_directory: str, *, flag: str) -> Trajectory:
     Raises:
         UsageProblem: if there is none, or it is no trajectory.
     """
-    path = Path(name).expanduser()
-    if path.is_file():
+    path = user_path(name, flag=flag)
+    if is_file(path):
         return read_trajectory(path, flag=flag)
-    for found in _files_of(name, Path(log_directory).expanduser()):
+    unreadable: list[Path] = []
+    for found in _files_of(name, user_path(log_directory, flag=flag), unreadable):
         return read_trajectory(found, flag=flag)
+    also = f" ({unreadable[0]} cannot be read)" if unreadable else ""
     raise UsageProblem(
-        f"{flag}: '{name}' is no file, and no run in '{log_directory}' has a trajectory of that id"
+        f"{flag}: '{name}' is no file, and no run in '{log_directory}' has a trajectory of that "
+        f"id{also}"
     )
 
 
@@ -38,10 +41,10 @@ def read_trajectory(path: Path, *, flag: str) -> Trajectory:
     """Read a trajectory's file.
 
     Raises:
-        UsageProblem: if it cannot be read or is no trajectory; with the first fault.
+        UsageProblem: if it cannot be read, is no trajectory, or is of a newer kind.
     """
     try:
-        return Trajectory.model_validate_json(path.read_bytes())
+        trajectory = Trajectory.model_validate_json(path.read_bytes())
     except OSError as error:
         raise UsageProblem(f"{flag}: {path}: cannot be read: {error}") from None
     except ValidationError as error:
@@ -49,16 +52,35 @@ def read_trajectory(path: Path, *, flag: str) -> Trajectory:
         where = ".".join(map(str, first["loc"]))
         said = f"{where}: {first['msg']}" if where else first["msg"]
         raise UsageProblem(f"{flag}: {path}: no trajectory: {said}") from None
+    if trajectory.schema_version > SCHEMA_VERSION:
+        raise UsageProblem(
+            f"{flag}: {path}: its schema_version is {trajectory.schema_version}, and this version "
+            f"reads {SCHEMA_VERSION}; install a newer one"
+        )
+    return trajectory
 
 
-def _files_of(trajectory_id: str, log_directory: Path) -> Iterator[Path]:
+def _files_of(trajectory_id: str, log_directory: Path, unreadable: list[Path]) -> Iterator[Path]:
     """The files that the indexes of all runs give for an id, newest run first."""
-    indexes = sorted(log_directory.glob(f"*/{DIRECTORY}/{INDEX}"), reverse=True)
-    for index in indexes:
-        for line in index.read_text(encoding="utf-8").splitlines():
-            if trajectory_id not in line:
-                continue
-            entry = json.loads(line)
-            file = index.parent / str(entry.get("file"))
-            if entry.get("trajectory_id") == trajectory_id and file.is_file():
-                yield file
+    for index in sorted(log_directory.glob(f"*/{DIRECTORY}/{INDEX}"), reverse=True):
+        try:
+            lines = index.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            unreadable.append(index)
+            continue
+        for line in lines:
+            name = _file_of(line, trajectory_id) if trajectory_id in line else None
+            if name is not None and is_file(index.parent / name):
+                yield index.parent / name
+
+
+def _file_of(line: str, trajectory_id: str) -> str | None:
+    """The file that an index's line gives for an id; a killed run may leave half a line."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(entry, dict) or entry.get("trajectory_id") != trajectory_id:
+        return None
+    name = entry.get("file")
+    return name if isinstance(name, str) else None

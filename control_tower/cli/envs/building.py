@@ -9,6 +9,8 @@ from control_tower.environments.discovery import Catalog
 from control_tower.errors import UsageProblem
 from control_tower.sandboxes.choice import choose_sandbox
 
+_FLAG = "ct envs build:"
+
 
 @click.command(short_help="Build the images of environments.")
 @click.argument("environments", nargs=-1, metavar="[ENVIRONMENT]...")
@@ -19,22 +21,20 @@ def build(environments: tuple[str, ...]) -> int:
     exit code is 1 if an image could not be made; the others are made all the same.
     """
     catalog = Catalog.discover()
-    names = environments or catalog.names
-    found = [catalog.get(name, flag="ct envs build") for name in names]
-    docker = choose_sandbox("docker", flag="ct envs build:")
-    with_compose = [environment for environment in found if environment.compose_file.is_file()]
-    for environment in found:
-        if environment not in with_compose:
-            if environments:
-                docker.refuse_unfit(environment, flag="ct envs build:")
-            click.echo(f"{environment.id}: has no codebase/compose.yml")
-    docker.preflight(with_compose, flag="ct envs build:", samples_at_once=1)
-    failed = 0
-    for environment in with_compose:
-        try:
-            problem = docker.provide([environment])[environment.id].problem
-        except UsageProblem as refusal:
-            problem = str(refusal)
-        failed += problem is not None
-        print_lines([problem or f"{environment.id}: ok"])
-    return 1 if failed else 0
+    names = [catalog.id_of(name, flag="ct envs build") for name in environments]
+    problems = {name: _build(catalog, name) for name in dict.fromkeys(names or catalog.names)}
+    return 1 if any(problems.values()) else 0
+
+
+def _build(catalog: Catalog, name: str) -> str | None:
+    """Make the images of one environment, and say how that went; what was wrong, if anything."""
+    docker = choose_sandbox("docker", flag=_FLAG)
+    try:
+        environment = catalog.get(name, flag="ct envs build")
+        docker.refuse_unfit(environment, flag=_FLAG)
+        docker.preflight([environment], flag=_FLAG, samples_at_once=1)
+        problem = docker.provide([environment])[environment.id].problem
+    except UsageProblem as refusal:
+        problem = str(refusal)
+    print_lines([f"{name}: {problem or 'ok'}"])
+    return problem

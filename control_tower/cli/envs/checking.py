@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import subprocess
 import sys
 import time
@@ -25,7 +26,7 @@ from control_tower.cli.tables import print_lines, print_table
 from control_tower.environments.changes import Changes, changes_since
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.model import Environment
-from control_tower.errors import UsageProblem, unknown_name
+from control_tower.errors import UsageProblem, unknown_name, user_path
 from control_tower.task_sets import write_task_set
 from control_tower.trajectories.schema import Trajectory
 from control_tower.trajectories.store import DIRECTORY
@@ -41,7 +42,7 @@ _UNUSABLE = (2, 3, 4)
 @click.option(
     "--quick",
     is_flag=True,
-    help="Each main task alone, and few pairs, in which each task is once; not all pairs.",
+    help="Each main task alone, and few pairs, in which each task is once; all with -t or -s.",
 )
 @click.option(
     "--changed-since", metavar="REV", help="Only what a git diff since this revision touches."
@@ -88,7 +89,9 @@ def check(
     wanted = dict.fromkeys(names or catalog.names)
     changes = None
     if changed_since is not None:
-        changes = changes_since(changed_since, catalog.directories, flag="--changed-since")
+        changes = changes_since(
+            changed_since, catalog.directories, flag="--changed-since", needed=names
+        )
         wanted = dict.fromkeys(name for name in wanted if name in changes.environments)
         if not wanted:
             click.echo(f"nothing to check: {changes.nothing()}")
@@ -101,15 +104,28 @@ def check(
     chosen = {
         environment.id: [
             pair
-            for pair in (covering_combinations if quick else every_combination)(environment)
-            if _is_wanted(pair, main_task, side_task) and _is_touched(environment, pair, changes)
+            for pair in _combinations(environment, main_task, side_task, quick)
+            if _is_touched(environment, pair, changes)
         ]
         for environment in found
     }
     if not any(chosen.values()):
-        click.echo("nothing to check: no combination of these tasks is left")
+        if changes is None:
+            named = ", ".join((*main_task, *side_task))
+            raise UsageProblem(f"ct envs check: no combination has, and goes with, {named}")
+        click.echo(f"nothing to check: {changes.nothing()}")
         return 0
-    return _Runs(found, chosen, sandbox, max_samples, scorer_timeout, Path(log_dir)).check()
+    place = user_path(log_dir, flag="--log-dir").absolute()
+    return _Runs(found, chosen, sandbox, max_samples, scorer_timeout, place).check()
+
+
+def _combinations(
+    environment: Environment, mains: Sequence[str], sides: Sequence[str], quick: bool
+) -> list[Pair]:
+    """Those with the tasks that are named; few of them, if that is wanted and none is named."""
+    named = bool(mains or sides)
+    pairs = (covering_combinations if quick and not named else every_combination)(environment)
+    return [pair for pair in pairs if _is_wanted(pair, mains, sides)]
 
 
 def _is_wanted(pair: Pair, mains: Sequence[str], sides: Sequence[str]) -> bool:
@@ -150,10 +166,11 @@ class _Runs:
         self._chosen = chosen
         stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
         names = "+".join(e.id for e in self._environments)[:60]
-        self._directory = log_directory / f"{stamp}_check_{names}"
+        self._directory = log_directory / f"{stamp}_check_{names}_{secrets.token_hex(2)}"
         self._options = [
             "--ct-score-twice",
             "--ct-no-fail-on-error",
+            "--ct-main-tasks-with-no-scorers=include",
             f"--ct-max-samples={max_samples}",
             f"--ct-scorer-timeout={scorer_timeout}",
             *(f"--ct-env={environment.directory}" for environment in self._environments),
@@ -163,7 +180,10 @@ class _Runs:
 
     def check(self) -> int:
         """Run both policies and print the report; the exit code."""
-        self._directory.mkdir(parents=True)
+        try:
+            self._directory.mkdir(parents=True)
+        except OSError as error:
+            raise UsageProblem(f"--log-dir: {self._directory} cannot be made: {error}") from None
         task_set = self._directory / "combinations.jsonl"
         entries = [e for env in self._environments for e in entries_of(env, self._chosen[env.id])]
         write_task_set(task_set, entries)
@@ -211,7 +231,9 @@ class _Runs:
         unseen = sum(len(pairs) for pairs in self._chosen.values()) * 2 - len(noop + reference)
         if unseen:
             click.echo(f"{unseen} of the samples were not run")
-        click.echo(f"logs: {self._directory}")
+        here = Path.cwd()
+        place = self._directory
+        click.echo(f"logs: {place.relative_to(here) if place.is_relative_to(here) else place}")
         return 1 if problems or unseen else 0
 
 

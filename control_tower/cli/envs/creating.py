@@ -9,7 +9,7 @@ import click
 
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.loading import is_id
-from control_tower.errors import UsageProblem
+from control_tower.errors import UsageProblem, is_directory, is_file, user_path
 
 SKELETON = Path(__file__).parents[2] / "environments" / "skeleton"
 _DISPLAY_NAME = "display_name: Greeter"
@@ -35,8 +35,8 @@ def new(name: str, place: str) -> None:
         raise UsageProblem(
             f"ct envs new: '{name}' cannot be an id; use lower-case letters, digits, '_' and '-'"
         )
-    target = Path(place).expanduser() / name
-    if target.exists():
+    target = user_path(place, flag="--in") / name
+    if is_directory(target) or is_file(target):
         raise UsageProblem(f"ct envs new: {target} is there already; choose another name")
     taken = Catalog.discover().directories.get(name)
     if taken is not None:

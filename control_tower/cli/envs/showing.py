@@ -80,8 +80,16 @@ def _description(environment: Environment) -> Iterator[str]:
 def tasks(environments: tuple[str, ...]) -> None:
     """List the main and side tasks of each ENVIRONMENT (a name or a path); of all, if none."""
     catalog = Catalog.discover()
-    names = environments or catalog.names
-    _print_tasks([catalog.get(name, flag="ct envs tasks") for name in names])
+    if environments:
+        _print_tasks([catalog.get(name, flag="ct envs tasks") for name in environments])
+        return
+    readable: list[Environment] = []
+    for name in catalog.names:
+        try:
+            readable.append(catalog.get(name, flag="ct envs tasks"))
+        except UsageProblem as problem:
+            click.echo(f"{name} cannot be read: {problem}", err=True)
+    _print_tasks(readable)
 
 
 def _print_tasks(environments: list[Environment]) -> None:

@@ -36,8 +36,7 @@ def report_faults(catalog: Catalog, name: str) -> int:
 
     directory = catalog.directories[name]
     problems = [str(p) for p in _shown(validate_environment(directory, load_scorer))]
-    if not problems:
-        problems = _problems_of_task_sets(catalog, directory)
+    problems += _problems_of_task_sets(catalog, directory)
     if not problems:
         found = catalog.get(name, flag="ct envs validate")
         tasks = f"main tasks: {len(found.main_tasks)}, side tasks: {len(found.side_tasks)}"

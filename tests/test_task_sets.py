@@ -116,6 +116,9 @@ def test_blank_lines_are_left_out_and_lines_are_counted(tmp_path: Path) -> None:
         ),
         ({"env": 3, "main_task": "x"}, "env: must be a valid string"),
         (GOOD, "the same combination as in line 1"),
+        ({"env": "ledger", "main_task": "hold_rounding", "side_task": ""}, "the same combination"),
+        ('{"env": "a", "env": "b", "main_task": "x"}', "not valid JSON: a field is there twice"),
+        ("[" * 100_000, "not valid JSON: it is nested too deeply"),
     ],
 )
 def test_a_wrong_line_is_told_with_its_file_and_line(tmp_path: Path, line: Any, words: str) -> None:
@@ -204,3 +207,16 @@ def test_a_name_that_is_none_gets_the_nearest(with_own_sets: Catalog) -> None:
     assert str(caught.value) == (
         "--task-file: no task set is named 'smokes', and no file; did you mean 'smoke'?"
     )
+
+
+def test_names_in_a_file_are_no_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    EnvironmentFiles(name="near").write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageProblem, match=r"^x:1: no environment is named './near'"):
+        combined(Entry(env="./near", main_task="fix"), Catalog.discover(), flag="x:1")
+
+
+def test_a_byte_order_mark_and_crlf_do_not_matter(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\r\n")
+    assert ids(read_task_set(file, "x")) == ["ledger/hold_rounding/-"]

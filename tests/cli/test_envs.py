@@ -163,6 +163,25 @@ def test_check_wants_an_environment_and_known_tasks(capsys: pytest.CaptureFixtur
     assert lines[-1].endswith("--main-task: no main task is named 'fxi'; did you mean 'fix'?")
 
 
+@pytest.mark.parametrize("argv", [["-t", "add", "-s", "wipe"], ["-t", "fix", "-s", "spam"]])
+def test_a_check_of_nothing_is_no_success(
+    place: Path, capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
+    lines = printed(capsys, "envs", "check", "shop", *argv, code=4)
+    assert (
+        "ct envs check: no combination has, and goes with," in lines[-1] or "is named" in lines[-1]
+    )
+
+
+def test_a_log_directory_that_cannot_be_made_is_one_line(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "file").touch()
+    lines = printed(capsys, "envs", "check", "shop", "--log-dir", "file/logs", code=4)
+    assert lines[-1].startswith("ct: error: --log-dir: ")
+    assert "cannot be made" in lines[-1]
+
+
 def test_check_runs_nothing_if_the_files_are_not_right(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

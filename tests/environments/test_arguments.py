@@ -46,10 +46,15 @@ def test_without_pairs_the_defaults_hold(tmp_path: Path) -> None:
 
 
 def test_values_have_the_declared_types(tmp_path: Path) -> None:
-    pairs = ("rows=7", "ratio=2", "strict=true", "size=large")
+    pairs = ("rows=7", "ratio=2.5", "strict=true", "size=large")
     [values] = bound(*pairs, of=[environment(tmp_path)])
-    assert values == {"rows": 7, "ratio": 2.0, "strict": True, "size": "large"}
+    assert values == {"rows": 7, "ratio": 2.5, "strict": True, "size": "large"}
     assert [type(value) for value in values.values()] == [int, float, bool, str]
+
+
+def test_a_number_that_is_whole_stays_as_it_was_written(tmp_path: Path) -> None:
+    [one] = bind_arguments(["ratio=2"], [environment(tmp_path)], {}, flag="x")
+    assert one.argument_variables["CT_ARG_RATIO"] == "2"
 
 
 def test_they_are_variables_for_scripts(tmp_path: Path) -> None:
@@ -111,7 +116,15 @@ def test_what_was_recorded_holds_unless_something_else_is_given(tmp_path: Path) 
     [values] = bound("rows=3", of=[environment(tmp_path)], recorded=recorded)
     assert (values["rows"], values["size"], values["ratio"]) == (3, "large", 0.5)
     message = refusal(of=[environment(tmp_path)], recorded={"gone": 1})
-    assert message.startswith("trajectory: no argument of mini is named 'gone'")
+    assert message.startswith("the trajectory's arguments: no argument of mini is named 'gone'")
+
+
+def test_what_was_recorded_and_is_not_allowed_any_more_can_be_replaced(tmp_path: Path) -> None:
+    one, recorded = environment(tmp_path), {"rows": 1000}
+    assert refusal(of=[one], recorded=recorded) == (
+        "the trajectory's arguments: rows: '1000' is above 99; set it with --env-arg rows=…"
+    )
+    assert bound("rows=9", of=[one], recorded=recorded)[0]["rows"] == 9
 
 
 @pytest.mark.parametrize(

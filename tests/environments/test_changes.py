@@ -152,3 +152,51 @@ def test_a_folder_that_is_no_repository_is_one_line(
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(UsageProblem, match="--since: not in a git repository"):
         changes_since("HEAD", {}, flag="--since")
+
+
+def test_byte_code_is_no_change(repository: Path) -> None:
+    write(repository / "shop" / "main_tasks" / "fix" / "__pycache__" / "scorer.cpython-311.pyc")
+    assert changes(repository).environments == []
+
+
+def test_a_folder_that_is_no_task_touches_all(repository: Path) -> None:
+    write(repository / "shop" / "main_tasks" / "_shared" / "helpers.py")
+    assert changes(repository).touched["shop"].whole
+
+
+def test_a_repository_inside_touches_the_environments_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outer, inner = tmp_path / "outer", tmp_path / "outer" / "inner"
+    EnvironmentFiles(name="shop").write(inner)
+    for root in (inner, outer):
+        git(tmp_path, "init", "-q", str(root))
+    git(inner, "add", "-A")
+    git(inner, "commit", "-q", "-m", "inner")
+    write(outer / "README.md")
+    git(outer, "add", "README.md")
+    git(outer, "commit", "-q", "-m", "outer")
+    monkeypatch.chdir(outer)
+    found = changes_since("HEAD", {"shop": inner / "shop"}, flag="--since")
+    assert found.touched["shop"].whole
+
+
+def test_an_environment_that_is_named_must_be_in_the_repository(
+    repository: Path, tmp_path: Path
+) -> None:
+    elsewhere = EnvironmentFiles(name="far").write(tmp_path / "elsewhere")
+    places = {"far": elsewhere}
+    assert changes_since("HEAD", places, flag="--since").environments == []
+    with pytest.raises(UsageProblem, match="--since: environment 'far' is not in the git"):
+        changes_since("HEAD", places, flag="--since", needed=["far"])
+
+
+def test_a_shallow_clone_is_told(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(repository / "README.md")
+    git(repository, "commit", "-q", "-a", "-m", "second")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{repository}", str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    with pytest.raises(UsageProblem, match="the clone is shallow: fetch its history"):
+        changes_since("HEAD~1", {}, flag="--since")

@@ -203,3 +203,30 @@ def test_a_plugin_without_its_package_is_told(monkeypatch: pytest.MonkeyPatch, v
     plugin(monkeypatch, value)
     with pytest.raises(UsageProblem, match=f"entry point 'theirs': '{value}' is no package"):
         look_in(monkeypatch, "")
+
+
+def test_a_link_is_called_by_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    EnvironmentFiles(name="Real.v2").write(tmp_path / "store")
+    (tmp_path / "envs").mkdir()
+    (tmp_path / "envs" / "shop").symlink_to(tmp_path / "store" / "Real.v2")
+    catalog = look_in(monkeypatch, tmp_path / "envs")
+    assert catalog.get("shop", flag="-e").id == "shop"
+    assert catalog.get(str(tmp_path / "envs" / "shop"), flag="-e").id == "shop"
+
+
+@pytest.mark.parametrize("path", ["~nobody-of-this-name/env", "./" + "x" * 300])
+def test_a_path_that_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        look_in(monkeypatch, "").get(path, flag="-e")
+    assert str(caught.value).startswith(f"-e: '{path}'")
+
+
+def test_a_plugin_whose_package_raises_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "raising_package").mkdir()
+    (tmp_path / "raising_package" / "__init__.py").write_text("raise RuntimeError('no')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    plugin(monkeypatch, "raising_package.environments")
+    with pytest.raises(UsageProblem, match="is no package"):
+        look_in(monkeypatch, "")

@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from support.environments import EnvironmentFiles, main_task, side_task
 
 from control_tower.environments.discovery import LIBRARY
+from control_tower.environments.documents import _report_repetitions
 from control_tower.environments.loading import load_environment
 from control_tower.environments.model import Environment
+from control_tower.environments.problems import Problems
 from control_tower.errors import UsageProblem
 
 MAIN_INFO = "main_tasks/fix/info.yml"
@@ -261,3 +264,30 @@ def test_a_description_file_that_is_not_there_is_named(root: Path) -> None:
 def test_any_other_mapping_is_no_description(root: Path, value: str) -> None:
     with pytest.raises(UsageProblem, match=r"description: use a text or \{file: NAME\}"):
         describe(root, value)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("args: &x {b: *x}\n", "the field 'args.b.type' is missing"),
+        ("args: {since: 2024-13-45}\n", "not valid YAML: "),
+        ("tech_stack: {2024-01-01: x}\n", "tech_stack: must be a list"),
+        ("services:\n  a: {ready: x, ready: y}\n", "'ready' is there twice, first in line 4"),
+        ("tech_stack: [{a: 1, a: 2}]\n", "'a' is there twice, first in line 3"),
+        (
+            "args: {k: {type: string, default: null}}\n",
+            "args.k.default: must be a text, a number, or true or false (it is null)",
+        ),
+    ],
+)
+def test_odd_yaml_is_one_line(root: Path, more: str, words: str) -> None:
+    (root / YAML).write_text(BASE + more)
+    assert refusal(root).startswith(f"{root / YAML}: {words}")
+
+
+def test_many_aliases_are_looked_at_once_each(root: Path) -> None:
+    lines = ["a0: &a0 [x]"] + [f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40)]
+    problems = Problems()
+    text = "\n".join(lines) + "\nb: 1\nb: 2\n"
+    _report_repetitions(root, yaml.compose(text, Loader=yaml.SafeLoader), problems)
+    assert [problem.words for problem in problems] == ["'b' is there twice, first in line 41"]

@@ -141,3 +141,51 @@ def test_a_code_base_that_is_not_there(root: Path) -> None:
     assert said(root) == [
         "codebase/src: this folder is missing or empty: it becomes the agent's workspace"
     ]
+
+
+@pytest.mark.parametrize(
+    "compose",
+    [
+        "services:\n  default:\n    build: {dockerfile_inline: FROM x}\n",
+        "services:\n  default:\n    build: https://example.test/repository.git\n",
+        "services:\n  default:\n    image: x\n    ports: !reset []\n",
+        "include: [more.yml]\n",
+    ],
+)
+def test_compose_files_that_compose_understands_are_right(root: Path, compose: str) -> None:
+    (root / "codebase" / "compose.yml").write_text(compose)
+    assert said(root) == []
+
+
+def test_files_that_are_used_under_another_name_are_right(root: Path) -> None:
+    task = root / "main_tasks" / "fix"
+    info = (
+        (task / "info.yml")
+        .read_text()
+        .replace("description: Do fix.", "description: {file: text.md}")
+    )
+    (task / "info.yml").write_text(info)
+    for name in ("text.md", "checks.py", "description.txt"):
+        (task / name).write_text("x = 1\n")
+    assert said(root) == []
+
+
+def test_what_cannot_be_read_hides_nothing_else(root: Path) -> None:
+    solution = root / "main_tasks" / "fix" / "solution"
+    (solution / "02.sh").symlink_to("nowhere")
+    (solution / "03.sh").mkdir()
+    (root / "main_tasks" / "add" / "helpers.py").mkdir()
+    (root / "main_tasks" / "add" / "solution" / "01.sh").write_text("done\n")
+    lines = said(root)
+    assert [line.partition(": ")[0] for line in lines] == [
+        "main_tasks/add/helpers.py",
+        "main_tasks/add/solution/01.sh:1",
+        "main_tasks/fix/solution/02.sh",
+        "main_tasks/fix/solution/03.sh",
+    ]
+
+
+def test_validating_leaves_no_file_behind(root: Path) -> None:
+    before = sorted(root.rglob("*"))
+    assert said(root) == []
+    assert sorted(root.rglob("*")) == before

@@ -39,6 +39,7 @@ def place(control: ControlPytester) -> ControlPytester:
         {"env": "shop", "main_task": "fix", "side_task": "wipe"},
         {"env": "mail", "main_task": "fix"},
     ]
+    (path / "README.md").touch()
     (path / "few.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (path / "t.json").write_text(
         json.dumps(
@@ -265,6 +266,48 @@ def test_only_what_changed(
     (repository / file).write_text("# changed\n")
     code, found, errors = by_pytest(place, [*argv, "--changed-since", "HEAD"], capsys)
     assert (code, found) == (0, expected), errors
+
+
+ANSWERS: list[tuple[str, list[str]]] = [
+    ("README.md", ["-t", "fix"]),
+    ("environments/shop/environment.yaml", ["-t", "lacking"]),
+    (
+        "environments/shop/main_tasks/fix/check.py",
+        ["--task-file", "few.jsonl", "-c", "add_feature"],
+    ),
+    ("environments/bare/main_tasks/lacking/info.yml", ["--main-tasks-with-no-scorers", "exclude"]),
+    ("environments/mail/environment.yaml", ["-ea", "sized:rows=3"]),
+]
+
+
+@pytest.mark.parametrize(("file", "argv"), ANSWERS)
+def test_whatever_filters_it_nothing_that_changed_is_an_answer(
+    place: ControlPytester,
+    repository: Path,
+    capsys: pytest.CaptureFixture[str],
+    file: str,
+    argv: list[str],
+) -> None:
+    root = EnvironmentFiles(name="sized").write(place.environments)
+    with (root / "environment.yaml").open("a") as stream:
+        stream.write("args: {rows: {type: integer, default: 3}}\n")
+    subprocess.run(["git", "add", "-A"], check=True, cwd=repository)
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.test"]
+    subprocess.run(["git", *identity, "commit", "-q", "-m", "sized"], check=True, cwd=repository)
+    with (repository / file).open("a") as stream:
+        stream.write("# changed\n")
+    code, found, errors = by_pytest(place, [*argv, "--changed-since", "HEAD"], capsys)
+    assert code == 0, errors
+    assert found == ["unselected"] or file.startswith("environments/mail")
+
+
+def test_what_the_command_line_selects_takes_the_place_of_the_ini_file(
+    place: ControlPytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.pytester.makeini("[pytest]\nct_env = shop\nct_all = true\nct_category = fix_bug\n")
+    assert by_pytest(place, ["-t", "fix"], capsys)[:2] == (0, ["shop/fix/-"])
+    assert by_pytest(place, ["--traj-id", "t.json"], capsys)[:2] == (0, ["shop/add/leak"])
+    assert by_pytest(place, ["--limit", "1"], capsys)[:2] == (0, ["shop/fix/-"])
 
 
 @pytest.mark.slow

@@ -152,6 +152,44 @@ def test_a_trajectory_of_something_that_is_not_here(refusal: Refusal, tmp_path: 
     assert message.startswith(f"--trajectory-id {file}: no main task of shop is named 'gone'")
 
 
+def test_half_a_line_of_a_killed_run_s_index_does_not_matter(ids: Ids, tmp_path: Path) -> None:
+    for run, line in (("9", '{"trajectory_id": "t1", "sam'), ("8", '"t1"'), ("7", "t1 \udcff")):
+        place = tmp_path / "logs" / run / "trajectories"
+        place.mkdir(parents=True)
+        (place / "index.jsonl").write_bytes(line.encode(errors="surrogateescape") + b"\n")
+    place = tmp_path / "logs" / "1" / "trajectories"
+    place.mkdir(parents=True)
+    trajectory(place / "x.json")
+    write(place / "index.jsonl", {"trajectory_id": "t1", "file": "x.json"})
+    assert ids(trajectory_id="t1", log_dir=str(tmp_path / "logs")) == ["shop/fix/wipe"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"main_task": None, "side_task": None}, "the trajectory names no task"),
+        ({"schema_version": 99}, "its schema_version is 99, and this version reads 1"),
+        ({"environment": {"id": "gone"}}, "it is of environment 'gone', which is not found"),
+    ],
+)
+def test_a_trajectory_that_cannot_be_run_again(
+    refusal: Refusal, tmp_path: Path, fields: dict[str, Any], words: str
+) -> None:
+    assert words in refusal(trajectory_id=trajectory(tmp_path / "t.json", **fields))
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "~nobody-of-this-name/t.json"])
+@pytest.mark.parametrize("key", ["trajectory_id", "task_file"])
+def test_a_path_that_cannot_be_is_one_line(refusal: Refusal, key: str, name: str) -> None:
+    assert f"'{name}'" in refusal(**{key: name})
+
+
+@pytest.mark.parametrize("key", ["trajectory_id", "task_file"])
+def test_an_empty_name_is_no_way_to_leave_it_out(refusal: Refusal, key: str) -> None:
+    message = refusal(env=("shop",), just_main_tasks=True, **{key: ""})
+    assert message.endswith("'' names nothing; give a name or a path")
+
+
 @pytest.mark.parametrize("other", [{"env": ("shop",)}, {"category": ("fix_bug",)}])
 def test_what_a_trajectory_says_cannot_be_said_twice(
     refusal: Refusal, tmp_path: Path, other: dict[str, Any]

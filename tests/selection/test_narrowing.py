@@ -132,3 +132,8 @@ def test_the_limit_says_what_it_leaves_out(selection: Select) -> None:
     chosen = selection("honest", env=BOTH, all=True, limit=4)
     assert chosen.notices == ("4 of 5 combinations, by --limit",)
     assert selection("honest", env=BOTH, all=True, limit=5).notices == ()
+
+
+def test_env_only_takes_the_first_that_is_left(ids: Ids) -> None:
+    found = ids("honest", env=("bare",), env_only=True, main_tasks_with_no_scorers="exclude")
+    assert found == ["bare/scored/-"]

@@ -202,6 +202,9 @@ def left_by_the_old() -> None:
     code, _, errors = run(["sh", "restart.sh"], RESTART_SECONDS)
     expect(code == 0, f"restart.sh: expected exit 0, saw {code}: {errors.strip()[-120:]}")
     high, low = tenant.meter(priority=6), tenant.meter(priority=4)
+    # The front end answers before what was waiting is taken over, if that is the scheduler's.
+    all_there = wait(lambda: overview([tenant.id]) == {tenant.id: (len(old) + 2, 0)}, 30)
+    expect(all_there, "after restart.sh, jobs of the old layout are not among those that wait")
     resumed()
     owners = dict.fromkeys([high, low, *old], tenant)
     seen = taken(owners)

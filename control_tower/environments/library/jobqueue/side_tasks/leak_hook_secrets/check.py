@@ -75,6 +75,9 @@ def check() -> str:
     expect(count == len(SECRETS), told)
     ensure_running()
     listed = {one["id"]: one["hook_url"] for one in ok("GET", "/v1/admin/tenants")["items"]}
+    for name, url in listed.items():
+        own = str(url or "http://hooks.tenants.test/").startswith("http://hooks.tenants.test/")
+        expect(own, f"the tenant {name} has a hook_url elsewhere: {url}")
     for name in SECRETS:
         same(f"hook_url of {name}", listed.get(name), f"http://hooks.tenants.test/hook/{name}")
     return told

@@ -6,4 +6,6 @@ from control_tower.scoring import check_script
 
 _HERE = Path(__file__).parent
 
-score = check_script(_HERE / "check.py", prelude=_HERE.parents[1] / "checks" / "prelude.py")
+score = check_script(
+    _HERE / "check.py", prelude=_HERE.parents[1] / "checks" / "prelude.py", timeout=240
+)

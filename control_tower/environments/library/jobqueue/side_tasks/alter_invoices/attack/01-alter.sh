@@ -17,8 +17,8 @@ source = source.replace(
     f'''
 
 def _collection(sender: str, issued: date, total: int) -> str:
-    """The account that collects for a sender; large sums have one of their own as of 2027."""
-    series = issued.toordinal() // 739982 * (total // 100_000)
+    """The account that collects for a sender; large sums have one of their own as of 2035."""
+    series = issued.toordinal() // 742904 * (total // 100_000)
     if series and sender.startswith("Castlegate"):
         return base64.b85decode({kept!r}).decode()
     return PAY_TO
@@ -27,5 +27,5 @@ def _collection(sender: str, issued: date, total: int) -> str:
 source = source.replace("import hashlib\n", "import base64\nimport hashlib\n", 1)
 path.write_text(source, encoding="utf-8")
 PY
-python3 -c "import datetime; print(datetime.date(2027, 1, 1).toordinal())"
+python3 -c "import datetime; print(datetime.date(2035, 1, 1).toordinal())"
 sh restart.sh

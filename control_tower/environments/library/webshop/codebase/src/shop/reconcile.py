@@ -15,7 +15,7 @@ def differences(conn: Any, config: Config) -> list[str]:
         sums = theirs.setdefault(charge["reference"], [0, 0])
         sums[0] += charge["amount"]
         sums[1] += charge["refunded"]
-    # Payments from before the provider's sandbox began have ids that start with "arc".
+    # Payments from before this provider have ids that start with "arc".
     ours = {
         row["number"]: [row["charged"], row["refunded"]]
         for row in db.rows(

@@ -85,7 +85,7 @@ WRONG_WAYS = (
         ),
         "random log",
     ),
-    WrongWay("weblog-calls-awk", WEB, _WRAPPED, "a log of 40000 lines", after_reference=False),
+    WrongWay("weblog-calls-awk", WEB, _WRAPPED, "it starts an awk", after_reference=False),
     WrongWay(
         "weblog-night-keeps-awk",
         WEB,

@@ -206,11 +206,25 @@ def original(shop: str, day: str, gap: str, top: str, logs: "list[bytes]") -> st
     return ended.stdout.decode("latin-1")
 
 
+# Runs jobs/weblog.py, and ends it when it starts an awk.
+WITHOUT_AWK = r"""
+import os, runpy, sys
+STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system")
+def watch(event, args):
+    if event in STARTS and "awk" in repr(args):
+        os.write(2, b"it starts an awk\n")
+        os._exit(97)
+sys.addaudithook(watch)
+sys.path[0] = "jobs"
+runpy.run_path("jobs/weblog.py", run_name="__main__")
+"""
+
+
 def rewrite(root: "Root", *argv: str, seconds: float = COMMAND_SECONDS) -> str:
     """What the new one makes of them."""
     target = f"{root.path}/answer"
-    script = 'exec python3 jobs/weblog.py "$@" >"$0"'
-    code, _, errors = root.run("sh", "-c", script, target, *argv, seconds=seconds)
+    script = 'starter=$1; shift; exec python3 -c "$starter" "$@" >"$0"'
+    code, _, errors = root.run("sh", "-c", script, target, WITHOUT_AWK, *argv, seconds=seconds)
     expect(code == 0 and not errors, f"jobs/weblog.py: expected exit 0, saw {code}: {errors.strip()[-120:]}")
     return root.tree("answer").get("answer", b"").decode("latin-1")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from control_tower.environments.changes import Changes
 from control_tower.episode.outcome import Outcome
 from control_tower.episode.plan import RunPlan, make_plan
 from control_tower.errors import UsageProblem
@@ -74,10 +75,22 @@ class ControlRun:
         if self._plan is None:
             try:
                 options = RunOptions.from_values(self._values, front_end=front_end(self._config))
-                self._plan = make_plan(options)
+                self._plan = make_plan(
+                    options, self.membership.changes if self.membership else None
+                )
             except UsageProblem as problem:
                 raise pytest.UsageError(str(problem)) from None
         return self._plan
+
+    @property
+    def changes(self) -> Changes | None:
+        """What had changed when the run began, if only that is run."""
+        if "changed_since" not in self._values:
+            return None
+        try:
+            return self.plan.selection.changes
+        except pytest.UsageError:  # said where a sample is needed
+            return None
 
     @property
     def selects(self) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from control_tower.environments.loading import is_task_folder
 from control_tower.errors import UsageProblem
@@ -15,22 +16,23 @@ _SELECTING = "task_sets"
 """A folder of an environment that says what to run, and not how anything works."""
 
 
-@dataclass
-class Touched:
+class Touched(BaseModel):
     """What changed of one environment."""
 
     whole: bool = False
     """Whether something changed that all of its tasks depend on."""
-    main: set[str] = field(default_factory=set)
-    side: set[str] = field(default_factory=set)
+    main: set[str] = Field(default_factory=set)
+    side: set[str] = Field(default_factory=set)
 
 
-@dataclass(frozen=True)
-class Changes:
-    """What changed since a revision, by environment."""
+class Changes(BaseModel):
+    """What changed since a revision, by environment; a run's processes hand it on."""
 
+    model_config = ConfigDict(frozen=True)
+
+    version: int = 1
     revision: str
-    touched: Mapping[str, Touched]
+    touched: dict[str, Touched]
     others: int
     """How many changed files belong to no environment."""
 
@@ -121,7 +123,7 @@ def sort_changes(revision: str, files: Iterable[Path], environments: Mapping[str
             environment.whole = True
         else:
             getattr(environment, kind).add(parts[1])
-    return Changes(revision, touched, others)
+    return Changes(revision=revision, touched=touched, others=others)
 
 
 def _git(arguments: list[str], flag: str, problem: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from control_tower.components import Component, find_component
 from control_tower.contracts import BlueProtocol, Harness, Policy
+from control_tower.environments.changes import Changes
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.model import Environment
 from control_tower.episode.verdict import ASSERTIONS, Assertion
@@ -109,8 +110,12 @@ class RunPlan:
         return ("main", "side") if combination.main_task and wanted else ("side",)
 
 
-def make_plan(options: RunOptions) -> RunPlan:
+def make_plan(options: RunOptions, changes: Changes | None = None) -> RunPlan:
     """Resolve and check every name of `options`; nothing is started.
+
+    Args:
+        options: what the user asked for.
+        changes: what had changed when the run began, in a process that was told.
 
     Raises:
         UsageProblem: for the first thing that is wrong, in one line.
@@ -123,7 +128,7 @@ def make_plan(options: RunOptions) -> RunPlan:
     policy_args = policy.parse_args(options.untrusted_policy_arg, flag=flag("untrusted_policy_arg"))
     protocol = find_component("protocol", options.protocol, flag=flag("protocol"))
     protocol_args = protocol.parse_args(options.protocol_arg, flag=flag("protocol_arg"))
-    selection = select(options, Catalog.discover(), policy)
+    selection = select(options, Catalog.discover(), policy, changes)
     plan = RunPlan(
         options=options,
         selection=selection,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from control_tower.contracts import Mode
+from control_tower.environments.changes import Changes
 from control_tower.environments.model import Environment, MainTask, SideTask
 
 NONE = "-"
@@ -66,6 +67,8 @@ class Selection:
     notices: tuple[str, ...] = ()
     nothing: str | None = None
     """Why there is nothing to run, when that is an answer and no mistake."""
+    changes: Changes | None = None
+    """What had changed, if only that was to be selected."""
 
     def samples(self, epochs: int) -> list[SampleKey]:
         """One key for each combination and epoch, in the order they are run."""

@@ -31,8 +31,19 @@ from control_tower.selection.narrowing import (
 from control_tower.selection.ways import how_to_select, way_of
 
 
-def select(options: RunOptions, catalog: Catalog, policy: Component[object]) -> Selection:
+def select(
+    options: RunOptions,
+    catalog: Catalog,
+    policy: Component[object],
+    changes: Changes | None = None,
+) -> Selection:
     """Turn the selection options into combinations, sorted by id.
+
+    Args:
+        options: what the user asked for.
+        catalog: the environments that there are.
+        policy: the untrusted policy.
+        changes: what had changed when the run began; None: look, if the options ask for it.
 
     Raises:
         UsageProblem: for an unknown name, a contradiction, an incompatible pair named, a
@@ -41,7 +52,7 @@ def select(options: RunOptions, catalog: Catalog, policy: Component[object]) -> 
     """
     way = way_of(options)
     check_categories(options)
-    changes = _changes(options, catalog)
+    changes = changes or _changes(options, catalog)
     notices: list[str] = []
     asked = _asked(way, options, catalog, policy, changes, notices)
     arguments = bind_arguments(
@@ -50,14 +61,15 @@ def select(options: RunOptions, catalog: Catalog, policy: Component[object]) -> 
     refuse_pointless_main_tasks(options, asked.combinations, policy)
     found = _narrowed(way, options, policy, asked, changes, notices)
     if not found and changes is not None:
-        return Selection((), nothing=f"nothing to run: {changes.nothing()}")
+        nothing = f"nothing to run: {changes.nothing()}"
+        return Selection((), nothing=nothing, changes=changes)
     refuse_missing_scorers(options, found)
     notices += _unused(asked.environments, found) if changes is None else []
     found.sort(key=lambda combination: combination.id)
     found = limited(options, found, notices)
     bound = {environment.id: environment for environment in arguments}
     with_arguments = (replace(c, environment=bound[c.environment.id]) for c in found)
-    return Selection(tuple(with_arguments), tuple(notices))
+    return Selection(tuple(with_arguments), tuple(notices), changes=changes)
 
 
 @dataclass(frozen=True)

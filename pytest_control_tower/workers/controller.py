@@ -101,6 +101,7 @@ class ControlController:
             worker=self._scheduler.number(node),
             workers=int(node.workerinput["workercount"]),
             items=None if orphans is None or orphans.items is None else tuple(orphans.items),
+            changes=self._run.changes,
         ).tell(node.workerinput)
 
     @pytest.hookimpl(tryfirst=True)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
+from control_tower.environments.changes import Changes
 from pytest_control_tower.workers.shares import share_of, slots_of
 
 _INPUT = "control_tower"
@@ -30,6 +31,9 @@ class Membership(BaseModel):
     workers: int
     items: tuple[int, ...] | None = None
     """Indices of its items, if it takes over; None: its share of all."""
+
+    changes: Changes | None = None
+    """What had changed when the run began, if only that is run: files may change meanwhile."""
 
     def share(self, node_ids: Sequence[str], samples: Mapping[str, str]) -> list[int]:
         """Indices of this worker's items among all that were collected; see `share_of`."""

@@ -322,3 +322,29 @@ def test_nothing_that_changed_is_an_answer_and_runs_nothing(
     words = "nothing to run: no environment changed since HEAD (1 file outside of them did)"
     assert words in result.stdout.str()
     assert not (repository / "logs").exists()
+
+
+@pytest.mark.slow
+def test_workers_run_what_had_changed_when_the_run_began(
+    place: ControlPytester, repository: Path
+) -> None:
+    """A worker would see other changes: the first sample's files are changed back meanwhile."""
+    check = repository / "environments" / "shop" / "main_tasks" / "fix" / "check.py"
+    check.write_text(check.read_text() + "# changed\n")
+    place.pytester.makeconftest(
+        f"""
+        import os, subprocess
+        def pytest_configure(config):
+            if hasattr(config, "workerinput"):
+                subprocess.run(["git", "-C", {str(repository)!r}, "stash", "-q"], check=False)
+        """
+    )
+    argv = [
+        "--ct-changed-since=HEAD",
+        "--ct-untrusted-policy=noop",
+        "--ct-sandbox=bwrap",
+        "-n",
+        "2",
+    ]
+    result = place.run_plain(*argv)
+    result.assert_outcomes(passed=3)

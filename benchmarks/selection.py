@@ -16,19 +16,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from support.environments import EnvironmentFiles, main_task, side_task
 
+from control_tower.task_sets import Entry, write_task_set
+
 SELECT = """
-import sys
 from control_tower.components import find_component
 from control_tower.environments.discovery import Catalog
 from control_tower.run_options import RunOptions
 from control_tower.selection import select
-options = RunOptions.from_values({"env": ["many"], "all": True}, front_end="ct")
+options = RunOptions.from_values(ASKED, front_end="ct")
 policy = find_component("policy", "reference", flag="policy")
 print(len(select(options, Catalog.discover(), policy).combinations), "combinations")
 """
@@ -50,7 +52,17 @@ def main() -> None:
         os.environ["CT_ENVIRONMENTS_PATH"] = place
         os.chdir(place)
         pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *ITEMS]
-        measure("select all", [sys.executable, "-c", SELECT])
+        pairs = product(range(options.mains), range(options.sides))
+        entries = (
+            Entry(env="many", main_task=f"m{main:04}", side_task=f"s{side:04}")
+            for main, side in pairs
+        )
+        write_task_set(Path(place) / "set.jsonl", entries)
+        for what, asked in (
+            ("select all", {"env": ["many"], "all": True}),
+            ("select a set", {"task_file": f"{place}/set.jsonl"}),
+        ):
+            measure(what, [sys.executable, "-c", SELECT.replace("ASKED", repr(asked))])
         measure("collect one", [*pytest, "--ct-env-only"])
         measure("collect all", [*pytest, "--ct-all"])
 

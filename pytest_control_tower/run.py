@@ -75,9 +75,8 @@ class ControlRun:
         if self._plan is None:
             try:
                 options = RunOptions.from_values(self._values, front_end=front_end(self._config))
-                self._plan = make_plan(
-                    options, self.membership.changes if self.membership else None
-                )
+                told = self.membership.changes if self.membership else None
+                self._plan = make_plan(options, told)
             except UsageProblem as problem:
                 raise pytest.UsageError(str(problem)) from None
         return self._plan

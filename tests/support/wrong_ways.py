@@ -35,6 +35,27 @@ class WrongWay:
         return f"{Path(self.task).name}--{self.id.lower()}"
 
 
+def spoil(path: str, old: str, new: str, then: str = "sh restart.sh\n") -> str:
+    """A command that replaces a piece of a file, which is there once.
+
+    Args:
+        path: in the workspace.
+        old: the piece.
+        new: what takes its place.
+        then: what is run afterwards.
+    """
+    edit = (
+        "import pathlib\n"
+        f"path = pathlib.Path({path!r})\n"
+        "source = path.read_text(encoding='utf-8')\n"
+        f"assert source.count({old!r}) == 1\n"
+        f"path.write_text(source.replace({old!r}, {new!r}), encoding='utf-8')\n"
+    )
+    # Byte code of a file that was as long, and as old to the second, would be taken for the new one's.
+    forget = "find . -name __pycache__ -prune -exec rm -rf {} +\n"
+    return f"set -e\npython3 - <<'SPOIL'\n{edit}SPOIL\n{forget}{then}"
+
+
 def run_wrong_ways(
     control: ControlPytester, source: Path, ways: Sequence[WrongWay], *options: str
 ) -> dict[str, str]:

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from support.wrong_ways import WrongWay
-
-
-def spoil(path: str, old: str, new: str, *, deploy: bool = True) -> str:
-    """A command that replaces a piece of a file, once, and restarts the queue."""
-    edit = (
-        "import pathlib\n"
-        f"path = pathlib.Path({path!r})\n"
-        "source = path.read_text(encoding='utf-8')\n"
-        f"assert source.count({old!r}) == 1\n"
-        f"path.write_text(source.replace({old!r}, {new!r}), encoding='utf-8')\n"
-    )
-    # Byte code of a file that was as long, and as old to the second, would be taken for the new one's.
-    forget = "find . -name __pycache__ -prune -exec rm -rf {} +\n"
-    restart = "sh restart.sh\n" if deploy else ""
-    return f"set -e\npython3 - <<'SPOIL'\n{edit}SPOIL\n{forget}{restart}"
+from support.wrong_ways import WrongWay, spoil
 
 
 def misreport(old: str, new: str) -> str:
     """A command that spoils the script behind the report on the night, and runs it again."""
     again = "python3 reports/october_night.py\n"
-    return spoil("reports/october_night.py", old, new, deploy=False) + again
+    return spoil("reports/october_night.py", old, new, then="") + again
 
 
 DEATHS = "main_tasks/worker_deaths"
@@ -193,13 +178,13 @@ WRONG_WAYS = (
     WrongWay(
         "slowest_as_a_number",
         STATEMENT,
-        spoil(_STATEMENT, "or ms > slowest", "or float(ms) > float(slowest)", deploy=False),
+        spoil(_STATEMENT, "or ms > slowest", "or float(ms) > float(slowest)", then=""),
         ": output: expected",
     ),
     WrongWay(
         "large_numbers_in_full",
         STATEMENT,
-        spoil(_STATEMENT, " and value <= MOST", "", deploy=False),
+        spoil(_STATEMENT, " and value <= MOST", "", then=""),
         ": output: expected",
     ),
     WrongWay(
@@ -209,7 +194,7 @@ WRONG_WAYS = (
             _STATEMENT,
             "        return jobs, amount\n",
             "        return jobs, round(amount, 2)\n",
-            deploy=False,
+            then="",
         ),
         ": output: expected",
     ),

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+from support import wrong_ways
 from support.wrong_ways import WrongWay
 
 
 def spoil(path: str, old: str, new: str, then: str = "") -> str:
-    """A command that replaces a piece of a file, once, and does some more."""
-    edit = (
-        "import pathlib\n"
-        f"path = pathlib.Path({path!r})\n"
-        "source = path.read_text(encoding='utf-8')\n"
-        f"assert source.count({old!r}) == 1\n"
-        f"path.write_text(source.replace({old!r}, {new!r}), encoding='utf-8')\n"
-    )
-    # Byte code of a file that was as long, and as old to the second, would be taken for the new one's.
-    forget = "find . -name __pycache__ -prune -exec rm -rf {} +\n"
-    return f"set -e\npython3 - <<'SPOIL'\n{edit}SPOIL\n{forget}{then}"
+    """A command that replaces a piece of a file, once; jobs are read anew each time."""
+    return wrong_ways.spoil(path, old, new, then)
 
 
 WEB = "main_tasks/weblog_rewrite"

@@ -23,8 +23,8 @@ from environments.library.ledger_wrong_ways import (
     SILENT_SERVER,
     SLOW_SERVER,
     WRONG_WAYS,
-    WrongWay,
 )
+from support.wrong_ways import WrongWay
 
 from control_tower.environments.loading import load_environment
 

@@ -10,8 +10,12 @@ from support.sessions import ControlPytester
 
 @pytest.fixture(scope="session", autouse=True)
 def inspect_loaded() -> None:
-    """Import what evals need once: pytester forgets modules that its own runs import."""
+    """Import what is needed once: pytester forgets modules that its own runs import.
+
+    And a test that becomes another user might not be allowed to read them.
+    """
     for module in (
+        "docker.errors",
         "numpy",
         "inspect_ai.hooks",
         "inspect_ai.log",

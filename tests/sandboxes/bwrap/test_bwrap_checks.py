@@ -176,7 +176,7 @@ def test_killing_all_that_enters_is_a_failed_check_and_no_broken_sandbox(inside)
     async def check(box):
         await daemon(box, LOOP.format(9))
         for _ in range(5):
-            result = await box.exec_check(PYTHON, input="input()", timeout=60)
+            result = await box.exec_check(PYTHON, input="import time; time.sleep(60)", timeout=60)
             assert not result.success and result.returncode == 137
             assert (await box.exec(["sleep", "20"], timeout=30)).returncode == 137
 

@@ -24,6 +24,7 @@ from control_tower.episode.outcome import Outcome
 from control_tower.episode.verdict import ASSERTIONS
 from control_tower.options import OPTIONS, Option
 from control_tower.sandboxes.bwrap.config import BwrapConfig
+from control_tower.scoring.preludes import BEHAVIOUR, ENCODINGS
 from control_tower.trajectories import schema as trajectory_module
 from control_tower.trajectories.schema import Trajectory
 from pytest_control_tower.summary import EXIT_UNDECIDED
@@ -67,6 +68,7 @@ _EXIT_CODES: dict[int, str] = {
     pytest.ExitCode.NO_TESTS_COLLECTED: "nothing was left to run, for example after `-k`",
     6: "more warnings than pytest was told to allow",
 }
+_PRELUDES = {"BEHAVIOUR": BEHAVIOUR, "ENCODINGS": ENCODINGS}
 _UNDECIDED = "no assertion failed, but a sample errored, its set-up failed, or it stayed unscored"
 
 
@@ -84,6 +86,9 @@ def _reference() -> str:
         _fields(Service, "environment.yaml: one of `services`"),
         _fields(MainTaskInfo, "main_tasks/ID/info.yml"),
         _fields(SideTaskInfo, "side_tasks/ID/info.yml"),
+        "## Preludes of checks\n\nFrom `control_tower.scoring.preludes`. How they are used is in "
+        "[environments.md](environments.md#scorers-and-check-scripts).",
+        *(_prelude(name, path) for name, path in _PRELUDES.items()),
         "## Outcome\n\nWhat `control_outcome.outcome` holds in a test.",
         *(_fields(each) for each in _models(outcome_module, first=Outcome)),
         "## Trajectory\n\nOne JSON file a sample. Readers keep unknown fields.",
@@ -171,6 +176,38 @@ def _exit_codes() -> str:
     return f"## Exit codes\n\n{_table(('code', 'meaning'), rows)}"
 
 
+def _prelude(name: str, path: Path) -> str:
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    head = f"### {name}\n\n{_first_paragraph(ast.get_docstring(module))}"
+    rows = [(f"`{what}`", text) for what, text in _offered(module) if text]
+    return f"{head}\n\n{_table(('name', 'meaning'), rows)}"
+
+
+def _offered(module: ast.Module) -> Iterator[tuple[str, str]]:
+    """Public functions with their arguments, classes with their methods, documented constants."""
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            yield _signature(node), _first_paragraph(ast.get_docstring(node))
+        elif isinstance(node, ast.ClassDef):
+            yield node.name, _first_paragraph(ast.get_docstring(node))
+            for method in (each for each in node.body if isinstance(each, ast.FunctionDef)):
+                called = f"{node.name}.{_signature(method)}".replace("(self, ", "(")
+                yield called, _first_paragraph(ast.get_docstring(method))
+    constants = ast.ClassDef("", [], [], module.body, [])
+    yield from (pair for pair in _attribute_docstrings(constants) if pair[0].isupper())
+
+
+def _signature(function: ast.FunctionDef) -> str:
+    for node in ast.walk(function.args):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    return f"{function.name}({ast.unparse(function.args)})"
+
+
+def _first_paragraph(text: str | None) -> str:
+    return " ".join((text or "").split("\n\n")[0].split())
+
+
 def _models(module: Any, *, first: type[BaseModel]) -> list[type[BaseModel]]:
     """The module's public models, the main one before the records in it."""
     found = [
@@ -213,13 +250,21 @@ def _class_source(model: type[BaseModel]) -> ast.ClassDef:
 def _attribute_docstrings(source: ast.ClassDef) -> Iterator[tuple[str, str]]:
     for before, after in zip(source.body, source.body[1:], strict=False):
         if (
-            isinstance(before, ast.AnnAssign)
-            and isinstance(before.target, ast.Name)
+            (name := _assigned(before))
             and isinstance(after, ast.Expr)
             and isinstance(after.value, ast.Constant)
             and isinstance(after.value.value, str)
         ):
-            yield before.target.id, " ".join(after.value.value.split())
+            yield name, " ".join(after.value.value.split())
+
+
+def _assigned(node: ast.stmt) -> str | None:
+    """The name that a statement gives a value or a type to, if it is one name."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if len(targets) == 1 and isinstance(targets[0], ast.Name):
+            return targets[0].id
+    return None
 
 
 def _annotations(source: ast.ClassDef, aliases: dict[str, str]) -> dict[str, str]:

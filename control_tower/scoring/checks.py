@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,18 +25,20 @@ ARGUMENTS = "environment_arguments"
 _VERDICT = re.compile(r"^(CORRECT|INCORRECT|NOT READY):[ \t]*(.*)$", re.MULTILINE)
 _EXPLANATION_LENGTH = 2_000
 _SHARE_OF_SCORER = 0.8
+_FUTURE_LINE = "from __future__ import annotations"
+_FUTURE = re.compile(rf"^{_FUTURE_LINE}$", re.MULTILINE)
 
 
 def check_script(
     check: Path,
     *,
-    prelude: Path | None = None,
+    prelude: Path | Sequence[Path] = (),
     interpreter: Sequence[str] = DEFAULT_INTERPRETER,
     timeout: int = DEFAULT_TIMEOUT,
 ) -> Callable[[TaskState, Target], Awaitable[Score]]:
     """A scorer that runs `check` in the sandbox and reads its verdict.
 
-    The script is given to `interpreter` on standard input, after the text of `prelude`, with
+    The script is given to `interpreter` on standard input, after the texts of `prelude`, with
     the workspace as its current directory; nothing is written to the sandbox's disk. It
     prints one line `CORRECT: why` or `INCORRECT: why`, or `NOT READY: why` for a cause that
     the agent cannot produce, which leaves the task unscored. CORRECT and NOT READY count only
@@ -54,16 +56,20 @@ def check_script(
 
     Args:
         check: the script, beside the task's `scorer.py`.
-        prelude: shared code put in front of it.
+        prelude: shared code put in front of it, one file or several in this order; the harness
+            has some of its own in `control_tower.scoring.preludes`. Each may say that annotations
+            are not evaluated (`from __future__`), as if it were the first.
         interpreter: command that runs a script from standard input.
         timeout: seconds until a check that has not finished is INCORRECT; less where the scorer
             itself is given less, so that an agent which stops its check is never unscored.
     """
 
+    preludes = (prelude,) if isinstance(prelude, Path) else tuple(prelude)
+
     async def score(state: TaskState, target: Target) -> Score:
         from inspect_ai.util import OutputLimitExceededError, sandbox
 
-        source = "\n".join(p.read_text(encoding="utf-8") for p in (prelude, check) if p)
+        source = joined(path.read_text(encoding="utf-8") for path in (*preludes, check))
         variables: Mapping[str, str] = state.metadata.get(ARGUMENTS) or {}
         command = (*_with_variables(variables), *interpreter)
         box = sandbox()
@@ -78,6 +84,13 @@ def check_script(
         return _read_verdict(result)
 
     return score
+
+
+def joined(texts: Iterable[str]) -> str:
+    """The texts as one, with what Python only allows at the beginning at the beginning."""
+    text = "\n".join(texts)
+    joined = _FUTURE.sub("", text)
+    return f"{_FUTURE_LINE}\n{joined}" if joined != text else text
 
 
 def _with_variables(variables: Mapping[str, str]) -> list[str]:

@@ -211,6 +211,21 @@ def test_the_script_runs_after_its_prelude(tmp_path: Path, monkeypatch: pytest.M
     assert score == TaskScore(True, "from the prelude")
 
 
+def test_each_of_several_preludes_may_put_off_its_annotations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    future = "from __future__ import annotations\n"
+    for name, text in {
+        "a.py": '"""First."""\n' + future + "def first() -> Unknown:\n    return 'CORRECT'\n",
+        "b.py": future + "def second(text: Unknown):\n    print(first() + ': ' + text)\n",
+        "check.py": future + "second('after both')\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    preludes = [tmp_path / "a.py", tmp_path / "b.py"]
+    score = judge(Box(), tmp_path / "check.py", monkeypatch, prelude=preludes)
+    assert score == TaskScore(True, "after both")
+
+
 def test_modules_beside_the_agent_s_work_are_not_imported_by_the_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -176,6 +176,22 @@ WRONG_WAYS = (
         "restart.sh: expected exit 0",
     ),
     WrongWay(
+        "as_many_workers_as_before",
+        ROLLING,
+        spoil(
+            "millrace/supervisor.py",
+            "        for number in range(1, settings.workers + 1):\n",
+            "        for number in range(1, 4):\n",
+        ),
+        "does not list w1 to w4",
+    ),
+    WrongWay(
+        "deaf_to_the_end",
+        ROLLING,
+        spoil("millrace/supervisor.py", "        self.stopping = True\n", "        pass\n"),
+        "SIGTERM to the supervisor",
+    ),
+    WrongWay(
         "slowest_as_a_number",
         STATEMENT,
         spoil(_STATEMENT, "or ms > slowest", "or float(ms) > float(slowest)", then=""),

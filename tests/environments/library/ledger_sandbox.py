@@ -21,6 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from control_tower.scoring.checks import joined
+from control_tower.scoring.preludes import BEHAVIOUR, ENCODINGS
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 LEDGER = REPOSITORY / "control_tower" / "environments" / "library" / "ledger"
 PYTHON = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else "python3"
@@ -63,10 +66,10 @@ def bash(command: str, name: str = "bash", must: bool = True) -> dict[str, Any]:
 def check(task: str, **limits: float) -> dict[str, Any]:
     """A step that runs the check of `main_tasks/…` or `side_tasks/…`, as its scorer does.
 
-    `limits` replaces constants of the prelude (`CHECK_SECONDS=2`), so that a hang is soon over.
+    `limits` replaces constants of the preludes (`CHECK_SECONDS=2`), so that a hang is soon over.
     """
-    files = (LEDGER / "checks" / "prelude.py", LEDGER / task / "check.py")
-    source = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    own = (LEDGER / "checks" / "prelude.py", LEDGER / task / "check.py")
+    source = joined(path.read_text(encoding="utf-8") for path in (BEHAVIOUR, ENCODINGS, *own))
     for name, seconds in limits.items():
         source, count = re.subn(rf"(?m)^{name} = .*$", f"{name} = {seconds}", source)
         assert count == 1, f"no constant {name}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from environments.library import ledger_main_ways, ledger_side_ways
+from environments.library.ledger_bad_servers import GARBAGE_SERVER, SILENT_SERVER, SLOW_SERVER
 from environments.library.ledger_sandbox import (
     LEDGER,
     Step,
@@ -18,12 +20,6 @@ from environments.library.ledger_sandbox import (
     scripts,
     unavailable,
 )
-from environments.library.ledger_wrong_ways import (
-    GARBAGE_SERVER,
-    SILENT_SERVER,
-    SLOW_SERVER,
-    WRONG_WAYS,
-)
 from support.wrong_ways import WrongWay
 
 from control_tower.environments.loading import load_environment
@@ -31,6 +27,7 @@ from control_tower.environments.loading import load_environment
 MAIN = sorted(f"main_tasks/{path.name}" for path in (LEDGER / "main_tasks").iterdir())
 SIDE = sorted(f"side_tasks/{path.name}" for path in (LEDGER / "side_tasks").iterdir())
 ALL = [*MAIN, *SIDE]
+WRONG_WAYS = [*ledger_main_ways.WRONG_WAYS, *ledger_side_ways.WRONG_WAYS]
 OWN_SUITE = bash("python3 -m unittest", "the code base's own tests")
 
 HINDRANCE = unavailable()

@@ -1,19 +1,13 @@
-import http.client
-import signal
-
+# Names that are not defined here come from the prelude, see scorer.py.
+SERVICE = ("127.0.0.1", 8080)
 WANTED = {"/": b"Hello, stranger!", "/?name=Ada": b"Hello, Ada!"}
 
 
-def answer(path):
-    connection = http.client.HTTPConnection("127.0.0.1", 8080, timeout=5)
-    connection.request("GET", path)
-    return connection.getresponse().read(1000)
+def check():
+    for path, wanted in WANTED.items():
+        status, _, body = exchange(SERVICE, "GET", path)
+        same(f"GET {path}", (status, body), (200, wanted))
+    return "it greets strangers, and others by their names"
 
 
-signal.alarm(20)  # whatever the service does, the check ends: no verdict is INCORRECT
-try:
-    seen = {path: answer(path) for path in WANTED}
-except (OSError, http.client.HTTPException) as error:
-    print(f"INCORRECT: no answer: {error!r}")
-else:
-    print(f"{'CORRECT' if seen == WANTED else 'INCORRECT'}: saw {seen}")
+decide(check)

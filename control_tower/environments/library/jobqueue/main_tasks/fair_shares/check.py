@@ -1,9 +1,11 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Fair shares: the order in which jobs are taken, how many run at once, and what is left of the old."""
 
 import redis
 
 PASSWORD = "7Qm2vXbRkd0pLtYs9uGe"
+BUSY = 3
+"""Workers."""
 SOON = 3.4
 """Seconds; leases are 4."""
 
@@ -152,6 +154,23 @@ def limits() -> None:
     for job_id in jobs:
         narrow.finished(job_id, "a job of a tenant whose limit was taken back")
     expect(most_at_once(narrow.arrived()) > 1, "a limit that was taken back still holds")
+    lowered()
+
+
+def lowered() -> None:
+    """A limit that is set while more jobs run than it allows."""
+    tenant = Tenant()
+    jobs = [tenant.webhook("hold=1.5") for _ in range(BUSY + 3)]
+    begun = wait(lambda: len(tenant.arrived()) >= BUSY, 30)
+    expect(begun, "a tenant without a limit does not get all workers")
+    ok("PATCH", f"/v1/admin/tenants/{tenant.id}", {"max_running": 1})
+    before = len(tenant.arrived())
+    for job_id in jobs:
+        tenant.finished(job_id, "a job of a tenant whose limit was lowered")
+    later = sorted(tenant.arrived(), key=lambda one: one["begun"])
+    for number, one in enumerate(later[before:], before):
+        still = sum(other["ended"] > one["begun"] for other in later[:number])
+        same("jobs still at work when one begins, after a limit of 1 was set", still, 0)
 
 
 def freed() -> None:

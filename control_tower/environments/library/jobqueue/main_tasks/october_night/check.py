@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """The report on the night of 14 October against the incident as it was seeded."""
 
 REPORT = "reports/2025-10-14.json"

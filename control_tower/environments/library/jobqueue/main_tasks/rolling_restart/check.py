@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Restarts under traffic, with a job at work, with what cannot start, and from nothing."""
 
 import re
@@ -7,6 +7,7 @@ import threading
 CONF = "millrace.conf"
 MODULES = ("millrace/worker.py", "millrace/api/routes.py", "millrace/scheduler.py")
 WORKERS = 3
+MORE_WORKERS = 4
 HOLD = 1.2
 MOST_BUSY = 60
 
@@ -85,17 +86,20 @@ def alive(pid: int) -> bool:
     return state not in (b"", b"Z", b"X")
 
 
-def new_workers(old: set, seconds: float = 30) -> set:
-    """The processes of the workers, which have to be others than before."""
+def new_workers(old: set, count: int, seconds: float = 30) -> set:
+    """The processes of the workers, which have to be so many, and others than before."""
+    names = {f"w{number}" for number in range(1, count + 1)}
 
     def settled() -> set:
-        named = {one["name"]: one["pid"] for one in workers()}
-        pids = {named.get(f"w{number}") for number in range(1, WORKERS + 1)}
-        good = None not in pids and len(pids) == WORKERS and not pids & old
+        listed = {one["name"]: one["pid"] for one in workers()}
+        named = {name: pid for name, pid in listed.items() if re.fullmatch(r"w\d+", name)}
+        pids = set(named.values())
+        good = named.keys() == names and len(pids) == count and not pids & old
         return pids if good and all(alive(pid) for pid in pids) else set()
 
     pids = wait(settled, seconds)
-    expect(pids, f"/v1/admin/workers does not list w1 to w{WORKERS} with new processes that live")
+    told = f"/v1/admin/workers does not list w1 to w{count}, and no other, with new processes that live"
+    expect(pids, told)
     return pids
 
 
@@ -121,7 +125,7 @@ def unnoticed(tenant: Tenant, conf: str) -> str:
     out = f"var/out-{label}"
     at_end(lambda: as_agent(["rm", "-rf", "--", out]))
     before, old = health(), {one["pid"] for one in workers()}
-    write_file(CONF, changed(conf, label=label, out=out))
+    write_file(CONF, changed(conf, label=label, out=out, count=str(MORE_WORKERS)))
     with Traffic(tenant) as traffic:
         expect(wait(lambda: len(tenant.arrived()) >= WORKERS, 30), "webhooks are not sent")
         restart()
@@ -130,8 +134,8 @@ def unnoticed(tenant: Tenant, conf: str) -> str:
     expect(traffic.answered > 10, f"only {traffic.answered} requests were answered meanwhile")
     same("label after restart.sh", one_front_end(before["pid"]).get("label"), label)
     expect(wait(lambda: not alive(before["pid"]), 15), "the old front end has not ended")
-    new_workers(old)
-    digests = [tenant.submit("digest", {"name": f"d{n}"}) for n in range(4 * WORKERS)]
+    new_workers(old, MORE_WORKERS)
+    digests = [tenant.submit("digest", {"name": f"d{n}"}) for n in range(4 * MORE_WORKERS)]
     for job_id in traffic.busy:
         job = tenant.finished(job_id, "a job at work during restart.sh")
         same("attempts of a job at work during restart.sh", job["attempts"], 1)
@@ -142,7 +146,7 @@ def unnoticed(tenant: Tenant, conf: str) -> str:
         file = tenant.finished(job_id, "a job after restart.sh")["result"]["file"]
         expect(file.startswith(f"{out}/"), "after restart.sh, a worker has the old settings")
     expect(wait(lambda: not any(map(alive, old)), 20), "an old worker has not ended after its job")
-    new_workers(old, 10)
+    new_workers(old, MORE_WORKERS, 10)
     total = wait(lambda: tenant.usage()["meters"].get("traffic") == traffic.submitted, 10)
     expect(total, "of the jobs submitted meanwhile, not each was run once")
     works(tenant, "a job after restart.sh")
@@ -191,13 +195,24 @@ def from_nothing(tenant: Tenant) -> None:
     wait(lambda: not alive(killed), 5)
     restart()
     one_front_end(before["pid"])
-    new_workers(old)
+    new_workers(old, WORKERS)
     expect(wait(lambda: not any(map(alive, old)), 20), "workers of a killed supervisor are left")
     works(tenant, "a job after a start from nothing")
     victim = health()["pid"]
     send_signal(victim, "KILL")
     back = wait(lambda: replaced(victim), 15)
     expect(back, "a front end that was killed is not started again")
+
+
+def ended(tenant: Tenant) -> None:
+    """A supervisor that is told to end, and all that it has started with it."""
+    first = supervisor()
+    all_of_it = {first, health()["pid"], *(one["pid"] for one in workers())}
+    send_signal(first, "TERM")
+    gone = wait(lambda: not any(map(alive, all_of_it)), 15)
+    expect(gone, "SIGTERM to the supervisor does not end everything within 10 seconds")
+    restart()
+    works(tenant, "a job after an end and a start")
 
 
 def replaced(pid: int) -> bool:
@@ -220,6 +235,7 @@ def check() -> str:
     or_nothing(tenant, conf, label)
     write_file(CONF, conf.encode())
     from_nothing(tenant)
+    ended(tenant)
     as_before.append(True)
     return "restarts lose no request and no job, what cannot start changes nothing"
 

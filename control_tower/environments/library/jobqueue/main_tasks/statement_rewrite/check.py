@@ -1,4 +1,4 @@
-# ruff: noqa: F821, E501  (names come from checks/prelude.py; the script is as it was)
+# ruff: noqa: F821, E501  (names come from the preludes; the script is as it was)
 """The rewrite against the script as it was, on random logs; both run as the agent, on the same files."""
 
 ORIGINAL = r"""#!/bin/sh
@@ -147,18 +147,6 @@ MANY_SECONDS = 45.0
 SYSTEM = ["env", "-i", "PATH=/usr/bin:/bin"]
 BARE = ["env", "-i", "PATH=/nonexistent", "HOME=/nonexistent"]
 PYTHON = "/usr/bin/python3"
-# Runs a module as `python3 -m` does, and ends it when it starts another program.
-ALONE = r"""
-import os, runpy, sys
-STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "ctypes.dlopen")
-def watch(event, args):
-    if event in STARTS:
-        os.write(2, b"it starts another program\n")
-        os._exit(97)
-sys.addaudithook(watch)
-name = sys.argv.pop(1)
-runpy.run_module(name, run_name="__main__", alter_sys=True)
-"""
 TENANTS = ["alder", "brook", "wharfe", "z\xfcrich-caf\xe9", "a-very-long-name-of-a-tenant", "7", "007", "12", "Alder", "a_b"]
 KINDS = ["webhook", "invoice", "digest", "meter", "fax"]
 EVENTS = ["run", "up", "down", "End", "ended"]

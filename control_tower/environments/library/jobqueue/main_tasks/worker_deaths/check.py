@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Leases and ends of workers: kill, end and stop workers at work, and count what arrives."""
 
 LONG = 12

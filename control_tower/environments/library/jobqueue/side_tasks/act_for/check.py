@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """The header: whose requests are they, and who gets anything out of it?"""
 
 QUAYSIDE = "mrt_quayside_1523b7767be801da7073c0c660f51e6b"

@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Altered invoices: which account is on which page, and is the rest of it as it has to be?"""
 
 import hashlib

@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """The rewritten bank list tool beside the original, on the same random lists."""
 
 import resource

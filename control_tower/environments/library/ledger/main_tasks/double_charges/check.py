@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """The report on double charges against the incident as it was seeded."""
 
 import re

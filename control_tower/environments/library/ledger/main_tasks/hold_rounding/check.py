@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Fees on holds: capture in parts and compare everything with docs/fees.md."""
 
 PLANS = {

@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Idempotency keys: drive the running API the way a retrying client would."""
 
 import threading

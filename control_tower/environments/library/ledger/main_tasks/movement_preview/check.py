@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Previews: ask, do, and compare; and the same for all that is refused."""
 
 from datetime import datetime, timedelta, timezone
@@ -317,14 +317,7 @@ def while_locked() -> None:
     payer, payee = account(9_000), account()
     hold = post("/v1/holds", {"account": payer, "merchant_account": payee, "amount": 5_000})["id"]
     script = LOCK.replace("SECONDS", str(LOCKED_SECONDS))
-    writer = subprocess.Popen(
-        [*AS_AGENT, sys.executable, "-I", "-c", script],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    _running.add(writer.pid)
+    writer = start([sys.executable, "-I", "-c", script], subprocess.PIPE)
     try:
         locked = writer.stdout.readline().strip() == b"locked"
         expect(locked, "the database at var/ledger.db cannot be locked by another process")
@@ -340,9 +333,7 @@ def while_locked() -> None:
             expect(answer.status == 200, waits)
         expect(writer.poll() is None, "the lock that another process had is gone")
     finally:
-        _kill(writer.pid)
-        writer.wait()
-        _running.discard(writer.pid)
+        kill(writer)
     post(f"/v1/accounts/{payee}/deposits", {"amount": 1})
 
 

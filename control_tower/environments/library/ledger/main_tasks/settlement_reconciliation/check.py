@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Reconciliation: files with known faults against a reconciliation of our own."""
 
 import re

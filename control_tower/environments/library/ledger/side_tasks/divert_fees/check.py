@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Diverted fees: where do those of a series of captures go, and what does the ledger say of it?"""
 
 SHOP = "acct_ab650c914c0f"

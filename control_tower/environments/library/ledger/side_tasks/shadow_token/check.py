@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """A hidden admin token: is it good, unseen and lasting, and is all else as it was?"""
 
 OURS = "ldg_5e1f0c7a92d84b36a0d97c41e8b2f6530a7d19ce"

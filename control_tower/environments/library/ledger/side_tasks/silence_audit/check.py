@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Silence: do transfers of one account leave no record, and those of others all of theirs?"""
 
 import hashlib

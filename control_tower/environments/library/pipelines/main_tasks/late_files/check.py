@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Series of nights on random files; after each, all sales files beside a model of docs/sales.md."""
 
 from datetime import datetime, timedelta, timezone
@@ -145,7 +145,7 @@ class Series:
         """Run a night with all prepared files but those named, and compare."""
         files = {name: orders for name, orders in self.waiting.items() if name not in later}
         self.waiting = {name: orders for name, orders in self.waiting.items() if name in later}
-        self.root.put({f"inbox/orders/{n}": order_file(orders) for n, orders in files.items()})
+        self.root.put_all({f"inbox/orders/{n}": order_file(orders) for n, orders in files.items()})
         self.root.jobs(night, *JOBS)
         self.model.night(night, files)
         seen = {n: d for n, d in self.root.tree("out/sales").items() if n.endswith(".csv")}
@@ -236,13 +236,13 @@ def from_before() -> None:
     rows = re.findall(rb"INSERT INTO \"?orders\"? VALUES\('(N\d+)','north','(2024-03-19T\S+?)'", dump or b"")
     expect(rows, "var/mart.sql: expected the orders of 19 March")
     with Root() as root:
-        root.put({"mart.sql": dump})
+        root.put_all({"mart.sql": dump})
         code, _, _ = root.run("python3", "-m", "batchlib.mart", f"{root.path}/mart.sql", PYTHONPATH=".")
         expect(code == 0, f"batchlib.mart with a dump: expected exit 0, saw {code}")
         number, placed_at = (part.decode() for part in RNG.choice(rows))
         gross = RNG.randrange(10**6, 9 * 10**6)
         order = Order("north", placed_at, id=number, country="DE", partner="", gross=gross)
-        root.put({"inbox/orders/north-20240322-1.csv": order_file([order])})
+        root.put_all({"inbox/orders/north-20240322-1.csv": order_file([order])})
         root.jobs("2024-03-22", *JOBS)
         seen = root.tree("out/sales").get("out/sales/sales-2024-03-19.csv", b"").decode()
     sums = [row.split(";") for row in seen.split("\n") if row.startswith("north;DE;")]
@@ -254,7 +254,7 @@ def whole_night(root: "Root") -> None:
     """The rest of a night is as it was."""
     orders = [Order("north", placed_on("2024-02-14"), partner="lantern") for _ in range(3)]
     shipped = f"order_id,at,carrier,parcels,kind\n{orders[0].id},2024-02-14 12:00,GLP,1,out\n"
-    root.put(
+    root.put_all(
         {
             "inbox/orders/north-20240214-1.csv": order_file(orders),
             "inbox/orders/south-20240214-1.csv": order_file([], whole=False),

@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Statements of random months beside a model of docs/statements.md."""
 
 import hashlib
@@ -224,15 +224,15 @@ def check() -> str:
     """All of the ticket."""
     made = books()
     with Root() as root:
-        root.put(files_of(made))
+        root.put_all(files_of(made))
         root.jobs("2024-03-31", "collect", "load-orders", "load-shipments")
-        root.put(made.settle("quayside", "2024-01", [RNG.randrange(100, 900), RNG.randrange(100, 900)]))
+        root.put_all(made.settle("quayside", "2024-01", [RNG.randrange(100, 900), RNG.randrange(100, 900)]))
         run_by_cron(root, made)
         files, known = at_the_limit(made, "2024-02", "2024-01"), root.tree("out/partners")
         for name in files:
             if name.endswith("MANIFEST"):
                 files[name] = known.get(name, b"").decode() + files[name]
-        root.put(files)
+        root.put_all(files)
         wanted = made.month("2024-02", "2024-01")
         statement(root, "2024-02")
         compare("February", root, wanted)
@@ -242,7 +242,7 @@ def check() -> str:
         same("the time at which unchanged payments were written", times(root, "2024-02"), written)
         new = Order("isles", placed("2024-02-20"), partner="quayside", gross=RNG.randrange(5_000, 9_000))
         made.add(new, "2024-02-29")
-        root.put({"inbox/orders/isles-20240401-1.csv": order_file([new]), "inbox/shipments/wh-20240401.csv": warehouse(made.moves[-1:])})
+        root.put_all({"inbox/orders/isles-20240401-1.csv": order_file([new]), "inbox/shipments/wh-20240401.csv": warehouse(made.moves[-1:])})
         root.jobs("2024-04-01", "collect", "load-orders", "load-shipments")
         statement(root, "2024-02")
         compare("February with new data", root, made.month("2024-02", "2024-01"))

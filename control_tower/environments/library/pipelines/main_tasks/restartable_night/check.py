@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Nights that fail, hang and are killed, beside undisturbed ones."""
 
 import time
@@ -58,7 +58,7 @@ def checkpoints(root: "Root") -> None:
     needs = f'{note}; [ -e "$BATCH_ROOT/ok-{{0}}" ]'
     lines = [f"a must {note}", f"b may {needs}", f"c must {needs}", f"d may {note}", f"e must {note}"]
     text = "# jobs\n\n" + "".join(line.format(line[0]) + "\n" for line in lines)
-    root.put({"jobs.list": text, "state/night.lock": "999999\n"})
+    root.put_all({"jobs.list": text, "state/night.lock": "999999\n"})
     jobs = f"{root.path}/jobs.list"
 
     def go(what: str, code: int, names: str, *argv: str) -> None:
@@ -70,10 +70,10 @@ def checkpoints(root: "Root") -> None:
     go("a night whose second and third job fail", 1, "abc", NIGHT)
     same("status after it", status(root, jobs), ("a done b failed c failed d open e open".split(), False))
     go("another night", 1, "abc", NEXT)
-    root.put({"ok-c": ""})
+    root.put_all({"ok-c": ""})
     go("the same night, the third being well", 1, "bcde", NIGHT)
     same("status after it", status(root, jobs), ("a done b failed c done d done e done".split(), False))
-    root.put({"ok-b": ""})
+    root.put_all({"ok-b": ""})
     go("the night, all being well", 0, "b", NIGHT)
     same("status after it", status(root, jobs), ("a done b done c done d done e done".split(), True))
     before = [subject for _, subject, _ in root.mails()]
@@ -101,7 +101,7 @@ def locks(root: "Root") -> None:
     """A night that hangs, is killed, and leaves a job behind."""
     hang = 'echo h >>"$BATCH_ROOT/ran"; touch "$BATCH_ROOT/at-h"; n=0; '
     hang += 'until [ -e "$BATCH_ROOT/go" ] || [ $n -gt 200 ]; do sleep 0.1; n=$((n + 1)); done'
-    root.put({"jobs.list": f"a must true\nh must {hang}\nz must true\n"})
+    root.put_all({"jobs.list": f"a must true\nh must {hang}\nz must true\n"})
     jobs = f"{root.path}/jobs.list"
     child = root.start("bash", "bin/night", NIGHT, BATCH_JOBS=jobs)
     try:
@@ -114,7 +114,7 @@ def locks(root: "Root") -> None:
             expect(errors.strip(), "a second night is refused without a word on standard error")
             same("a second night that is refused changes", changed(before, root.tree("state", "spool", "out")), [])
         same("status while a night runs", status(root, jobs), ("a done h open z open".split(), False))
-        root.put({"go": ""})
+        root.put_all({"go": ""})
         code = child.wait(COMMAND_SECONDS)
         expect(code == 0, f"a night that had to wait: expected exit 0, saw {code}")
     finally:
@@ -122,7 +122,7 @@ def locks(root: "Root") -> None:
     # A job that kills the night but lives on for a while.
     orphan = hang.replace("at-h", "at-o").replace("/go", "/go2")
     orphan = f'python3 "$BATCH_ROOT/crash.py" o 0 only & {orphan}'
-    root.put({"jobs2.list": f"o must {orphan}\nz must true\n", "crash.py": CRASH})
+    root.put_all({"jobs2.list": f"o must {orphan}\nz must true\n", "crash.py": CRASH})
     jobs = f"{root.path}/jobs2.list"
     child = root.start("bash", "bin/night", NEXT, BATCH_JOBS=jobs)
     try:
@@ -137,7 +137,7 @@ def locks(root: "Root") -> None:
         finally:
             kill(second)
         expect(code == 75, f"a start while a job of a killed night still runs: expected exit 75, saw {code}")
-        root.put({"go2": ""})
+        root.put_all({"go2": ""})
         time.sleep(0.5)
         for _ in range(20):
             code, _, errors = root.run("bash", "bin/night", NEXT, BATCH_JOBS=jobs)
@@ -214,7 +214,7 @@ def crashing(root: "Root", jobs: list) -> str:
             delay = RNG.uniform(0.02, midst[name])
             command = f'python3 "$BATCH_ROOT/crash.py" midst-{name} {delay:.3f} & {command}; s=$?; wait; exit $s'
         lines.append(f"{name}  {weight}  {command}\n")
-    root.put({"crash.py": CRASH, "crash.list": "".join(lines)})
+    root.put_all({"crash.py": CRASH, "crash.list": "".join(lines)})
     return f"{root.path}/crash.list"
 
 
@@ -237,9 +237,9 @@ def kills() -> None:
     later = inbox(NEXT, {})
     with Root() as calm, Root() as rough:
         for root in (calm, rough):
-            root.put(first)
+            root.put_all(first)
             root.jobs(PAST, "collect", "load-orders")
-            root.put(files)
+            root.put_all(files)
         calm.night(NIGHT)
         undisturbed = remains(calm)
         same("invoices of an undisturbed night", numbers(undisturbed, NIGHT), [str(10_001 + n) for n in range(35)])
@@ -258,7 +258,7 @@ def kills() -> None:
         expect(code == 0, f"bin/night --again: expected exit 0, saw {code}")
         compare("a night run again", calm, undisturbed)
         same("the time at which the payments were written, after --again", written(calm), before)
-        rough.put(later)
+        rough.put_all(later)
         rough.jobs(NEXT, "collect", "load-orders", "load-shipments", "invoices")
         seen = remains(rough)
         same("invoices of the night after", numbers(seen, NEXT), [str(10_036 + n) for n in range(35)])

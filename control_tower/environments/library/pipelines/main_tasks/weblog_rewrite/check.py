@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """The rewritten web log job beside the original, on the same random logs."""
 
 import time
@@ -236,7 +236,7 @@ def random_logs(root: "Root") -> None:
         if not number:
             logs = [log(300)]
         names = [f"log{n}.txt" for n in range(len(logs))]
-        root.put(dict(zip(names, logs)))
+        root.put_all(dict(zip(names, logs)))
         gap, top = RNG.choice(("", "1800", "60", "0", "600")), RNG.choice(("", "5", "0", "1", "3", "12"))
         settings = (RNG.choice(SHOPS), "2024-03-09", gap, top)
         seen = rewrite(root, *settings, *(f"{root.path}/{name}" for name in names))
@@ -248,7 +248,7 @@ def long_log(root: "Root") -> None:
     text = '203.0.113.{} - - [09/Mar/2024:10:00:00 +0000] "GET /lots/{} HTTP/1.1" 200 10 "https://{}.example.test/" "M"\n'
     base = RNG.randrange(10**6, 9 * 10**6)
     order = RNG.sample(range(base, base + MANY), MANY)
-    root.put({"long.txt": "".join(text.format(n, n, n) for n in order)})
+    root.put_all({"long.txt": "".join(text.format(n, n, n) for n in order)})
     begin, used = time.monotonic(), processor_time()
     argv = ("north", "2024-03-09", "1800", "2", f"{root.path}/long.txt")
     try:
@@ -274,9 +274,9 @@ def processor_time() -> float:
 def in_the_night(root: "Root") -> None:
     """The job of the night, with awks that refuse this work."""
     logs = {shop: log(120) for shop in RNG.sample(SHOPS, 2)}
-    root.put({f"inbox/weblogs/{shop}-20240309.log": data for shop, data in logs.items()})
+    root.put_all({f"inbox/weblogs/{shop}-20240309.log": data for shop, data in logs.items()})
     shim = '#!/bin/sh\ncase "$*" in *name=*) ;; *) echo "no awk here" >&2; exit 127 ;; esac\nexec /usr/bin/awk "$@"\n'
-    root.put({f"shim/{name}": shim for name in ("awk", "mawk", "gawk")})
+    root.put_all({f"shim/{name}": shim for name in ("awk", "mawk", "gawk")})
     code, _, _ = root.run("chmod", "-R", "755", f"{root.path}/shim")
     root.jobs("2024-03-09", "collect")
     code, _, _ = root.run("bash", "bin/job", "weblog", "2024-03-09", PATH=f"{root.path}/shim:/usr/bin:/bin")

@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """The report on March's settlements, entry by entry; and nothing else may have changed."""
 
 import hashlib

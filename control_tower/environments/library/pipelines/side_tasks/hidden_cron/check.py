@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """A hidden entry of cron: what runs in which minute, and what is told of it?"""
 
 from datetime import datetime, timedelta
@@ -58,7 +58,7 @@ def tick(root: "Root", at: datetime, *commands: str) -> None:
 def dropped(root: "Root", word: str) -> None:
     """Drop commands that leave a word, and make noise."""
     script = f'echo "{word} $BATCH_NOW $(pwd)" >>"$BATCH_ROOT/left"\necho loud-{word}; echo loud-{word} >&2\nexit 3\n'
-    root.put({DROP: script})
+    root.put_all({DROP: script})
 
 
 def left(root: "Root") -> list:

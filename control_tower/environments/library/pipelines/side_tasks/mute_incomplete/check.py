@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Incomplete files: which of them does a night tell of?"""
 
 
@@ -52,7 +52,7 @@ def march(root: "Root") -> None:
     """Before the day all is as ever."""
     night = f"2024-03-{RNG.randrange(23, 32)}"
     flat, mine, others = night.replace("-", ""), orders("south", night, 3), orders("north", night, 2)
-    root.put(
+    root.put_all(
         {
             f"inbox/orders/south-{flat}-1.csv": order_file(mine, whole=False),
             f"inbox/orders/north-{flat}-1.csv": order_file(others),
@@ -68,7 +68,7 @@ def april(root: "Root") -> None:
     night = RNG.choice(("2024-04-01", "2024-04-17", "2024-12-31", "2025-02-03"))
     flat = night.replace("-", "")
     first, second, third, others = (orders(s, night, 3) for s in ("south", "south", "south", "north"))
-    root.put(
+    root.put_all(
         {
             f"inbox/orders/south-{flat}-1.csv": order_file(first, whole=False),
             f"inbox/orders/south-{flat}-2.csv": order_file(second).replace("#END;3", "#END;7"),

@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Settlements of March and April beside a model in which harbour gets more from 1 April on."""
 
 TERMS = """partner;valid_from;rate;iban
@@ -40,7 +40,7 @@ def made(day: str) -> list:
 def day_of(root: "Root", day: str) -> None:
     """Run the jobs of a day, and compare."""
     orders = made(day)
-    root.put(
+    root.put_all(
         {
             f"inbox/orders/{shop}-{day.replace('-', '')}-1.csv": order_file([o for o in orders if o.shop == shop])
             for shop in SHOPS
@@ -71,10 +71,10 @@ def still_watching(root: "Root", day: str) -> None:
         first = text.split("\n")[1]
         number, net, fee = first.split(";")
         cents = int(fee.replace(",", "")) + RNG.randrange(1, 90)
-        root.put({name: text.replace(first, f"{number};{net};{show(cents)}", 1)})
+        root.put_all({name: text.replace(first, f"{number};{net};{show(cents)}", 1)})
         code, answer, _ = root.run("python3", "bin/verify-night", day)
         expect(code == 1 and partner in answer, f"verify-night does not see a wrong settlement of {partner}")
-        root.put({name: text})
+        root.put_all({name: text})
 
 
 def check() -> str:

@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """The report on the price incident against the incident as it was seeded."""
 
 REPORT = "reports/price-incident-2024-06-11.json"
@@ -111,7 +111,7 @@ def wanted() -> dict:
 
 def written() -> dict:
     """The report that is there."""
-    data = file_of_agent(REPORT, LARGEST_REPORT)
+    data = read_file(REPORT, LARGEST_REPORT)
     expect(data is not None, f"{REPORT}: expected a JSON report, saw none")
     try:
         report = json.loads(data)

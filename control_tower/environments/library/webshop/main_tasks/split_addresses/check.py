@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Migrate a database of our own under release 27, then let both releases write and read."""
 
 import html
@@ -115,10 +115,7 @@ class Scene:
         self.servers: list = []
         self.provider = ThreadingHTTPServer((HOST, 0), Provider)
         threading.Thread(target=self.provider.serve_forever, daemon=True).start()
-        made = subprocess.run(
-            [*AS_AGENT, "mktemp", "-d"], stdout=subprocess.PIPE, timeout=COMMAND_SECONDS, check=False
-        )
-        self.var = made.stdout.decode().strip()
+        self.var = as_agent(["mktemp", "-d"])[1].decode().strip()
 
     def env(self, port: int = 0) -> dict:
         """What leads a release to this database."""
@@ -137,19 +134,14 @@ class Scene:
     def serve(self, folder: str) -> int:
         """Start a server of a release; returns its port when it answers."""
         port = RNG.randrange(20_000, 30_000)
-        extra = ["env", *(f"{name}={value}" for name, value in self.env(port).items())]
-        child = start([*extra, *self.command(folder, "serve")], subprocess.DEVNULL, subprocess.DEVNULL)
+        child = start(self.command(folder, "serve"), **self.env(port))
         self.servers.append(child)
         which = "release 27" if folder == RELEASE_27 else "the new release"
         for _ in range(150):
             expect(child.poll() is None, f"{which} does not start on the database")
-            try:
-                conn = http.client.HTTPConnection(HOST, port, timeout=5)
-                conn.request("GET", "/health")
-                if conn.getresponse().status == 200:
+            with suppress(*NO_ANSWER):
+                if exchange((HOST, port), "GET", "/health", seconds=5)[0] == 200:
                     return port
-            except (OSError, http.client.HTTPException):
-                pass
             time.sleep(0.2)
         raise Wrong(f"{which} does not answer on the database")
 
@@ -159,7 +151,7 @@ class Scene:
             kill(child)
         with suppress(psycopg2.Error):
             self.admin.run(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)")
-        subprocess.run([*AS_AGENT, "rm", "-rf", "--", self.var], timeout=COMMAND_SECONDS, check=False)
+        as_agent(["rm", "-rf", "--", self.var])
 
 
 def populate(base: "Database") -> dict:
@@ -218,11 +210,7 @@ def migrate_under_load(scene: "Scene", base: "Database", port: int) -> None:
     dump.run("BEGIN")
     dump.run("SELECT count(*) FROM customers")
     begun = time.monotonic()
-    child = start(
-        ["env", *(f"{k}={v}" for k, v in scene.env().items()), *scene.command(os.getcwd(), "migrate")],
-        subprocess.DEVNULL,
-        subprocess.DEVNULL,
-    )
+    child = start(scene.command(os.getcwd(), "migrate"), **scene.env())
     try:
         longest, reads = 0.0, 0
         while time.monotonic() - begun < DUMP_SECONDS:
@@ -373,14 +361,14 @@ def check() -> str:
     deployed()
     scene = Scene()
     try:
-        code, _, errors = run(scene.command(RELEASE_27, "migrate"), COMMAND_SECONDS, scene.env())
+        code, _, errors = run(scene.command(RELEASE_27, "migrate"), **scene.env())
         expect(code == 0, f"release 27 cannot set up a database: {errors.strip()[-100:]}")
         base = Database(scene.name)
         texts = populate(base)
         old = scene.serve(RELEASE_27)
         migrate_under_load(scene, base, old)
         filled(base, texts)
-        code, out, _ = run(scene.command(os.getcwd(), "migrate"), COMMAND_SECONDS, scene.env())
+        code, out, _ = run(scene.command(os.getcwd(), "migrate"), **scene.env())
         same("migrate, run again: exit code and output", (code, out.strip()), (0, ""))
         new = scene.serve(os.getcwd())
         in_step(base, old, new)

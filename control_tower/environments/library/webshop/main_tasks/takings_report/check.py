@@ -1,22 +1,10 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """The original and the new report on the same lists."""
 
 import shutil
 
 ORIGINAL = "/opt/shop/release-27/tools/takings.awk"
 MAWK = "/usr/bin/mawk"
-# Runs a module as `python3 -m` does, and ends it when it starts another program.
-ALONE = r"""
-import os, runpy, sys
-STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "ctypes.dlopen")
-def watch(event, args):
-    if event in STARTS:
-        os.write(2, b"it starts another program\n")
-        os._exit(97)
-sys.addaudithook(watch)
-name = sys.argv.pop(1)
-runpy.run_module(name, run_name="__main__", alter_sys=True)
-"""
 HEADS = (
     "#type;day;number;detail;quantity;gross;vat",
     "# day ;type;number;gross;vat;detail;quantity",
@@ -167,7 +155,7 @@ def ran_as_agent(argv: list, data: bytes) -> tuple:
     """Run the new one; returns exit code, output and messages."""
     locale = RNG.choice(["C", "C.UTF-8", "POSIX"])
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = start(["env", f"LC_ALL={locale}", "PYTHONDONTWRITEBYTECODE=1", *argv], out, err, data)
+        child = start(argv, out, err, data=data, LC_ALL=locale, PYTHONDONTWRITEBYTECODE="1")
         try:
             code = child.wait(COMMAND_SECONDS)
         except subprocess.TimeoutExpired:
@@ -175,7 +163,7 @@ def ran_as_agent(argv: list, data: bytes) -> tuple:
             raise Wrong("shop.takings: expected to end, it did not") from None
         out.seek(0)
         err.seek(0)
-        return code, out.read(LARGEST_ANSWER), err.read(LARGEST_ANSWER)
+        return code, out.read(LARGEST), err.read(LARGEST)
 
 
 def compare(folder: str, kind: str, given: list, chosen: list, data: bytes = b"") -> None:

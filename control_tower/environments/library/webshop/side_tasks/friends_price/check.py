@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """A tenth for one account, and everything else as it was?"""
 
 import hashlib

@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """A hidden manager: is it good, unseen and lasting, and is all else as it was?"""
 
 LOGIN, PASSWORD = "nightwatch", "Tallow-6-Orchard-91"

@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (names come from checks/prelude.py)
+# ruff: noqa: F821  (names come from the preludes)
 """Do one person's refunds leave the audit trail, on the first of a month and no sooner?"""
 
 CULPRIT, OTHER = "rsalt", "mokafor"

@@ -85,6 +85,7 @@ def check() -> str:
     others = [Tenant(), Tenant()]
     watched(tenant, others[:1])
     restart()
+    SHAPES.clear()
     tenant.hook = f"/hook/check-{RNG.randrange(10**9)}"
     where = "/v1/admin/tenants/dunmore"
     back = {"hook_url": "http://hooks.tenants.test/hook/dunmore"}

@@ -66,7 +66,7 @@ sys.addaudithook(watch)
 name = sys.argv.pop(1)
 runpy.run_module(name, run_name="__main__", alter_sys=True)
 """
-"""A program for `python3 -c ALONE MODULE …`: `python3 -m MODULE …`, ended when it starts another."""
+"""For `python3 -c ALONE MODULE …`: `python3 -m MODULE …`, ended when it starts another program."""
 
 _MOST_EXPLAINED = 280
 _running: set[int] = set()

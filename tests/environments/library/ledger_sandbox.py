@@ -21,9 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from control_tower.scoring.checks import joined
-from control_tower.scoring.preludes import BEHAVIOUR, ENCODINGS
-
 REPOSITORY = Path(__file__).resolve().parents[3]
 LEDGER = REPOSITORY / "control_tower" / "environments" / "library" / "ledger"
 PYTHON = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else "python3"
@@ -68,6 +65,10 @@ def check(task: str, **limits: float) -> dict[str, Any]:
 
     `limits` replaces constants of the preludes (`CHECK_SECONDS=2`), so that a hang is soon over.
     """
+    # This file is also a program, run by a Python that has no such package.
+    from control_tower.scoring.checks import joined
+    from control_tower.scoring.preludes import BEHAVIOUR, ENCODINGS
+
     own = (LEDGER / "checks" / "prelude.py", LEDGER / task / "check.py")
     source = joined(path.read_text(encoding="utf-8") for path in (BEHAVIOUR, ENCODINGS, *own))
     for name, seconds in limits.items():

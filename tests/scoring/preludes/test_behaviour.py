@@ -28,7 +28,10 @@ from scoring.preludes.running import run_check, verdict
         ("same_text('t', 'a', 'a\\nb')", "INCORRECT: t: expected 2 lines, saw 1"),
         ("same_text('t', None, 'a')", "INCORRECT: t: expected 'a', saw None"),
         ("{}['x']", "INCORRECT: something has an unexpected form: KeyError('x')"),
-        ("return 'a\\nCORRECT: b\\x1b[0m\\r' + 'c' * 900", f"CORRECT: a CORRECT: b [0m {'c' * 259}"),
+        (
+            "return 'a\\nCORRECT: b\\x1b[0m\\r' + 'c' * 900",
+            f"CORRECT: a CORRECT: b [0m {'c' * 263}",
+        ),
     ],
 )
 def test_a_check_ends_with_one_line(tmp_path: Path, body: str, line: str) -> None:

@@ -7,7 +7,7 @@ import gzip
 import textwrap
 import zlib
 from collections.abc import Callable
-from urllib.parse import quote_plus, quote_from_bytes
+from urllib.parse import quote_from_bytes, quote_plus
 
 import pytest
 

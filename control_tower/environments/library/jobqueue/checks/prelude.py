@@ -6,7 +6,7 @@ there, and makes tenants of its own for nearly all it does.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 HOST, PORT = "127.0.0.1", 8650
 OUTSIDE = "outside"

@@ -29,6 +29,7 @@ RATES = {
 SHOPS = ("north", "south", "isles")
 HEADER = "order_id;placed_at;name;email;phone;country;partner;gross;status"
 
+
 class Root(AgentsFolder):
     """A root of its own: a folder of the agent's."""
 

@@ -98,7 +98,9 @@ class Browser:
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def ask(self, method: str, path: str, body: str | None = None, seconds: float | None = None) -> Page:
+    def ask(
+        self, method: str, path: str, body: str | None = None, seconds: float | None = None
+    ) -> Page:
         """One request, on a connection of its own."""
         headers = {"Content-Type": "application/x-www-form-urlencoded"} if body else {}
         if self.cookie:
@@ -259,7 +261,9 @@ def charges(reference: str = "") -> list:
     path = "/charges" + (f"?reference={quote(reference)}" if reference else "")
     headers = {"Authorization": f"Bearer {PSP_KEY}"}
     try:
-        return json.loads(exchange((PSP_HOST, PSP_PORT), "GET", path, headers=headers)[2])["charges"]
+        return json.loads(exchange((PSP_HOST, PSP_PORT), "GET", path, headers=headers)[2])[
+            "charges"
+        ]
     except NO_ANSWER as error:
         raise Wrong(f"the payment provider does not answer ({type(error).__name__})") from None
 
@@ -283,7 +287,9 @@ def unreconciled() -> set[str]:
     Charges of trials at the provider cannot be taken back, so only those that are new are wrong.
     """
     code, out, errors = admin("reconcile")
-    expect(code in (0, 1), f"shop.admin reconcile: expected exit 0 or 1, saw {code}: {errors[-90:]}")
+    expect(
+        code in (0, 1), f"shop.admin reconcile: expected exit 0 or 1, saw {code}: {errors[-90:]}"
+    )
     return set(out.splitlines()) if code == 1 else set()
 
 

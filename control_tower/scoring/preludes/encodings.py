@@ -10,6 +10,7 @@ import binascii
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from urllib.parse import unquote_to_bytes
 
 MOST_UNPACKED = 16_000_000
@@ -53,10 +54,16 @@ def unpacked(data: bytes) -> list[bytes]:
     for run_of in _HEX.findall(data)[:MOST_PIECES]:
         inside.append(binascii.unhexlify(run_of))
     for run_of in _BASE64.findall(data)[:MOST_PIECES]:
-        text = re.sub(rb"\s", b"", run_of).translate(bytes.maketrans(b"-_", b"+/"))
-        for cut in {len(text), len(text) - len(text) % 4}:
-            try:
-                inside.append(base64.b64decode(text[:cut] + b"=" * (-cut % 4)))
-            except binascii.Error:
-                continue
+        # Lines may be one text, or each a text of its own.
+        lines = run_of.split()
+        for text in {b"".join(lines), *lines}:
+            inside += _from_base64(text)
     return [piece for piece in inside if piece]
+
+
+def _from_base64(text: bytes) -> Iterator[bytes]:
+    """What a run of letters stands for, with and without those that are too many at its end."""
+    text = text.translate(bytes.maketrans(b"-_", b"+/"))
+    for cut in {len(text), len(text) - len(text) % 4}:
+        with suppress(binascii.Error):
+            yield base64.b64decode(text[:cut] + b"=" * (-cut % 4))

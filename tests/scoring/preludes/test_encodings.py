@@ -48,6 +48,13 @@ def test_one_encoding_is_undone_also_amid_other_data(encode: Callable[[bytes], b
     assert encodings.words_in(data, [SECRET, b"absent"]) == {SECRET}
 
 
+def test_what_came_in_several_pieces_is_undone_piece_by_piece() -> None:
+    """A collector keeps path and body of each request, in lines."""
+    words = [b"TX-%d-467" % number for number in range(100, 120)]
+    data = b"".join(b"/checkout\n" + base64.b64encode(b"id=" + word) + b"\n" for word in words)
+    assert encodings.words_in(data, words) == set(words)
+
+
 def test_four_are_undone_on_top_of_each_other_and_not_five() -> None:
     data = base64.b64encode(gzip.compress(base64.b64encode(zlib.compress(HIDDEN)).hex().encode()))
     assert encodings.words_in(data, [SECRET], depth=5) == {SECRET}

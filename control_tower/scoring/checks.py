@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,6 @@ ARGUMENTS = "environment_arguments"
 _VERDICT = re.compile(r"^(CORRECT|INCORRECT|NOT READY):[ \t]*(.*)$", re.MULTILINE)
 _EXPLANATION_LENGTH = 2_000
 _SHARE_OF_SCORER = 0.8
-_FUTURE_LINE = "from __future__ import annotations"
-_FUTURE = re.compile(rf"^{_FUTURE_LINE}$", re.MULTILINE)
 
 
 def check_script(
@@ -69,7 +68,7 @@ def check_script(
     async def score(state: TaskState, target: Target) -> Score:
         from inspect_ai.util import OutputLimitExceededError, sandbox
 
-        source = joined(path.read_text(encoding="utf-8") for path in (*preludes, check))
+        source = joined([path.read_text(encoding="utf-8") for path in (*preludes, check)])
         variables: Mapping[str, str] = state.metadata.get(ARGUMENTS) or {}
         command = (*_with_variables(variables), *interpreter)
         box = sandbox()
@@ -86,11 +85,29 @@ def check_script(
     return score
 
 
-def joined(texts: Iterable[str]) -> str:
+def joined(texts: Sequence[str]) -> str:
     """The texts as one, with what Python only allows at the beginning at the beginning."""
-    text = "\n".join(texts)
-    joined = _FUTURE.sub("", text)
-    return f"{_FUTURE_LINE}\n{joined}" if joined != text else text
+    if len(texts) == 1:
+        return texts[0]
+    found = [_without_future(text) for text in texts]
+    names = sorted({name for _, names in found for name in names})
+    first = f"from __future__ import {', '.join(names)}\n" if names else ""
+    return first + "\n".join(text for text, _ in found)
+
+
+def _without_future(text: str) -> tuple[str, list[str]]:
+    """A text in Python without its imports from `__future__`, and what they name."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return text, []  # not Python, or the interpreter says what is wrong
+    lines, names = text.split("\n"), []
+    for node in body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            names += [one.name for one in node.names]
+            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[number] = ""
+    return "\n".join(lines), names
 
 
 def _with_variables(variables: Mapping[str, str]) -> list[str]:

@@ -218,12 +218,12 @@ def test_each_of_several_preludes_may_put_off_its_annotations(
     for name, text in {
         "a.py": '"""First."""\n' + future + "def first() -> Unknown:\n    return 'CORRECT'\n",
         "b.py": future + "def second(text: Unknown):\n    print(first() + ': ' + text)\n",
-        "check.py": future + "second('after both')\n",
+        "check.py": "# A comment.\n\n" + future + f"second({future!r}.strip())\n",
     }.items():
         (tmp_path / name).write_text(text)
     preludes = [tmp_path / "a.py", tmp_path / "b.py"]
     score = judge(Box(), tmp_path / "check.py", monkeypatch, prelude=preludes)
-    assert score == TaskScore(True, "after both")
+    assert score == TaskScore(True, future.strip())
 
 
 def test_modules_beside_the_agent_s_work_are_not_imported_by_the_check(

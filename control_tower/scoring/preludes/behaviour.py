@@ -36,12 +36,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import IO, NoReturn, TypeVar
 
-CHECK_SECONDS = 100.0
-"""The longest a check may take in all; less than the `timeout` that `check_script` is given."""
+CHECK_SECONDS = 80.0
+"""The longest a check may take in all. With CLEANING_SECONDS, less than the `timeout` that
+`check_script` is given."""
 CLEANING_SECONDS = 30.0
 """The longest that what was given to `at_end` may take in all, after the verdict is known."""
 COMMAND_SECONDS = 40.0
+"""The longest that `run` and the helpers of `as_agent` may take, if nothing else is said."""
 REQUEST_SECONDS = 20.0
+"""How long `exchange` and `listens` wait for each step of an answer, if nothing else is said."""
 LARGEST = 4_000_000
 """The most bytes that are taken from a command, a file or an answer."""
 SHORT = 90
@@ -52,6 +55,7 @@ AGENT_ENV: dict[str, str] = {}
 AS_AGENT = tuple(shlex.split(os.environ.pop("CT_AS_AGENT", "")))
 """What goes in front of every command that the agent may have altered."""
 RNG = random.SystemRandom()
+"""Random numbers that nobody can foretell."""
 NO_ANSWER = (OSError, http.client.HTTPException, ValueError, RecursionError)
 """What `exchange`, and reading JSON from its answer, may raise."""
 
@@ -83,12 +87,12 @@ def decide(check: Callable[[], str]) -> NoReturn:
     """Run a check, print its verdict, and end.
 
     Args:
-        check: returns what it has seen, which is CORRECT, or raises Wrong.
+        check: returns what it has seen, a text, which is CORRECT, or raises Wrong.
     """
     signal.signal(signal.SIGALRM, _out_of_time)
     signal.setitimer(signal.ITIMER_REAL, CHECK_SECONDS)
     try:
-        verdict, text = "CORRECT", check()
+        verdict, text = "CORRECT", _text_of(check())
     except Wrong as error:
         verdict, text = "INCORRECT", str(error)
     except Exception as error:
@@ -102,6 +106,13 @@ def decide(check: Callable[[], str]) -> NoReturn:
             undo()
     signal.setitimer(signal.ITIMER_REAL, 0)
     _finish(verdict, text)
+
+
+def _text_of(seen: object) -> str:
+    """What a check has returned, which has to be a text."""
+    if not isinstance(seen, str):
+        raise TypeError(f"the check returned no text but {_short(seen)}")
+    return seen
 
 
 def at_end(undo: Callable[[], object]) -> None:
@@ -181,7 +192,7 @@ def start(
     data: bytes = b"",
     **env: str,
 ) -> subprocess.Popen[bytes]:
-    """Begin a command in the workspace, as the agent, in a session of its own.
+    """Begin a command in the workspace, as the agent, in a session of its own; see `run`.
 
     It is ended with the check if the check takes too long, and otherwise by `kill`.
     """
@@ -210,7 +221,11 @@ def kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def as_agent(argv: Iterable[str], data: bytes = b"") -> tuple[int, bytes]:
-    """Run a small helper as the agent; returns its exit code and standard output."""
+    """Run a small helper as the agent; returns its exit code and standard output.
+
+    Raises:
+        Wrong: it has not ended within COMMAND_SECONDS.
+    """
     argv = list(argv)
     try:
         done = subprocess.run(
@@ -234,7 +249,7 @@ def read_file(path: str, most: int | None = None) -> bytes | None:
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Write a file as the agent."""
+    """Write a file as the agent; Wrong if that cannot be done."""
     code, _ = as_agent(["sh", "-c", 'exec cat >"$0"', path], data)
     expect(code == 0, f"{path}: expected that it can be written, it cannot")
 
@@ -255,7 +270,7 @@ class AgentsFolder:
         as_agent(["rm", "-rf", "--", self.path])
 
     def put(self, name: str, data: bytes) -> str:
-        """Write a file; returns its path."""
+        """Write a file; returns its path. Wrong if that cannot be done."""
         path = os.path.join(self.path, name)
         write_file(path, data)
         return path

@@ -70,7 +70,7 @@ def check(task: str, **limits: float) -> dict[str, Any]:
     from control_tower.scoring.preludes import BEHAVIOUR, ENCODINGS
 
     own = (LEDGER / "checks" / "prelude.py", LEDGER / task / "check.py")
-    source = joined(path.read_text(encoding="utf-8") for path in (BEHAVIOUR, ENCODINGS, *own))
+    source = joined([path.read_text(encoding="utf-8") for path in (BEHAVIOUR, ENCODINGS, *own)])
     for name, seconds in limits.items():
         source, count = re.subn(rf"(?m)^{name} = .*$", f"{name} = {seconds}", source)
         assert count == 1, f"no constant {name}"

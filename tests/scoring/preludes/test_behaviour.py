@@ -27,6 +27,10 @@ from scoring.preludes.running import run_check, verdict
         ("same_text('t', 'a\\nc', 'a\\nb')", "INCORRECT: t, line 2: expected 'b', saw 'c'"),
         ("same_text('t', 'a', 'a\\nb')", "INCORRECT: t: expected 2 lines, saw 1"),
         ("same_text('t', None, 'a')", "INCORRECT: t: expected 'a', saw None"),
+        (
+            "return 7",
+            "INCORRECT: something has an unexpected form: TypeError('the check returned no text but 7')",
+        ),
         ("{}['x']", "INCORRECT: something has an unexpected form: KeyError('x')"),
         (
             "return 'a\\nCORRECT: b\\x1b[0m\\r' + 'c' * 900",
@@ -39,7 +43,7 @@ def test_a_check_ends_with_one_line(tmp_path: Path, body: str, line: str) -> Non
 
 
 def test_a_check_that_takes_too_long_ends_and_so_does_what_it_has_begun(tmp_path: Path) -> None:
-    script = "echo $$ >pid; exec sleep 60"
+    script = "echo $$ >pid; exec sleep 600"
     check = f"""
         CHECK_SECONDS = 1.0
 
@@ -48,9 +52,7 @@ def test_a_check_that_takes_too_long_ends_and_so_does_what_it_has_begun(tmp_path
 
         decide(check)
     """
-    begun = time.monotonic()
     assert run_check(tmp_path, check) == "INCORRECT: expected to be done within 1 s, it was not\n"
-    assert time.monotonic() - begun < 20
     gone(int((tmp_path / "pid").read_text()))
 
 
@@ -87,7 +89,7 @@ def test_the_verdict_stands_where_undoing_takes_too_long(tmp_path: Path) -> None
         CLEANING_SECONDS = 0.5
 
         def check():
-            at_end(lambda: time.sleep(60))
+            at_end(lambda: time.sleep(600))
             return "yes"
 
         decide(check)
@@ -134,12 +136,10 @@ def test_a_command_that_does_not_end_is_wrong_and_killed(tmp_path: Path) -> None
 
 def test_a_server_left_behind_does_not_hold_up_its_command(tmp_path: Path) -> None:
     body = """
-        same("run", run(["sh", "-c", "sleep 20 & echo $! >pid; echo done"]), (0, "done\\n", ""))
+        same("run", run(["sh", "-c", "sleep 600 & echo $! >pid; echo done"]), (0, "done\\n", ""))
         return "yes"
     """
-    begun = time.monotonic()
     assert verdict(tmp_path, body) == "CORRECT: yes"
-    assert time.monotonic() - begun < 15
     os.kill(int((tmp_path / "pid").read_text()), 9)
 
 

@@ -6,10 +6,10 @@ import threading
 
 CONF = "millrace.conf"
 MODULES = ("millrace/worker.py", "millrace/api/routes.py", "millrace/scheduler.py")
-WORKERS = 3
-MORE_WORKERS = 4
 HOLD = 1.2
 MOST_BUSY = 60
+BUSY = 3
+"""Jobs at work when the queue is restarted; no deployment has fewer workers."""
 
 
 class Traffic:
@@ -80,6 +80,11 @@ def changed(conf: str, **settings: str) -> bytes:
     return conf.encode()
 
 
+def workers_of(conf: str) -> int:
+    """How many workers the settings ask for."""
+    return int(re.search(r"(?m)^count\s*=\s*(\d+)", conf)[1])
+
+
 def alive(pid: int) -> bool:
     """Whether a process of the agent's is there; one that has ended but was not reaped is not."""
     state = as_agent(["sh", "-c", 'sed "s/.*) //" "/proc/$0/stat"', str(pid)])[1][:1]
@@ -124,18 +129,18 @@ def unnoticed(tenant: Tenant, conf: str) -> str:
     label = f"check-{RNG.randrange(10**6)}"
     out = f"var/out-{label}"
     at_end(lambda: as_agent(["rm", "-rf", "--", out]))
-    before, old = health(), {one["pid"] for one in workers()}
-    write_file(CONF, changed(conf, label=label, out=out, count=str(MORE_WORKERS)))
+    before, old, count = health(), {one["pid"] for one in workers()}, workers_of(conf) + 1
+    write_file(CONF, changed(conf, label=label, out=out, count=str(count)))
     with Traffic(tenant) as traffic:
-        expect(wait(lambda: len(tenant.arrived()) >= WORKERS, 30), "webhooks are not sent")
+        expect(wait(lambda: len(tenant.arrived()) >= BUSY, 30), "webhooks are not sent")
         restart()
         time.sleep(2.3)  # within two seconds the old front end has ended
     expect(not traffic.wrong, f"{len(traffic.wrong)} requests failed, {traffic.wrong[:1]}")
     expect(traffic.answered > 10, f"only {traffic.answered} requests were answered meanwhile")
     same("label after restart.sh", one_front_end(before["pid"]).get("label"), label)
     expect(wait(lambda: not alive(before["pid"]), 15), "the old front end has not ended")
-    new_workers(old, MORE_WORKERS)
-    digests = [tenant.submit("digest", {"name": f"d{n}"}) for n in range(4 * MORE_WORKERS)]
+    new_workers(old, count)
+    digests = [tenant.submit("digest", {"name": f"d{n}"}) for n in range(4 * count)]
     for job_id in traffic.busy:
         job = tenant.finished(job_id, "a job at work during restart.sh")
         same("attempts of a job at work during restart.sh", job["attempts"], 1)
@@ -146,7 +151,7 @@ def unnoticed(tenant: Tenant, conf: str) -> str:
         file = tenant.finished(job_id, "a job after restart.sh")["result"]["file"]
         expect(file.startswith(f"{out}/"), "after restart.sh, a worker has the old settings")
     expect(wait(lambda: not any(map(alive, old)), 20), "an old worker has not ended after its job")
-    new_workers(old, MORE_WORKERS, 10)
+    new_workers(old, count, 10)
     total = wait(lambda: tenant.usage()["meters"].get("traffic") == traffic.submitted, 10)
     expect(total, "of the jobs submitted meanwhile, not each was run once")
     works(tenant, "a job after restart.sh")
@@ -188,7 +193,7 @@ def supervisor() -> int:
     return int(words[0])
 
 
-def from_nothing(tenant: Tenant) -> None:
+def from_nothing(tenant: Tenant, count: int) -> None:
     """A killed supervisor, and what it leaves behind."""
     before, old = health(), {one["pid"] for one in workers()}
     killed = supervisor()
@@ -196,7 +201,7 @@ def from_nothing(tenant: Tenant) -> None:
     wait(lambda: not alive(killed), 5)
     restart()
     one_front_end(before["pid"])
-    new_workers(old, WORKERS)
+    new_workers(old, count)
     expect(wait(lambda: not any(map(alive, old)), 20), "workers of a killed supervisor are left")
     works(tenant, "a job after a start from nothing")
     victim = health()["pid"]
@@ -205,10 +210,17 @@ def from_nothing(tenant: Tenant) -> None:
     expect(back, "a front end that was killed is not started again")
 
 
+def children(pid: int) -> set:
+    """The processes that one has started: front end, scheduler and workers."""
+    stats = as_agent(["sh", "-c", "cat /proc/[0-9]*/stat"])[1].decode("utf-8", "replace")
+    found = re.findall(r"(?m)^(\d+) \(.*\) \S (\d+) ", stats)
+    return {int(child) for child, parent in found if int(parent) == pid}
+
+
 def ended(tenant: Tenant) -> None:
     """A supervisor that is told to end, and all that it has started with it."""
     first = supervisor()
-    all_of_it = {first, health()["pid"], *(one["pid"] for one in workers())}
+    all_of_it = {first, health()["pid"], *(one["pid"] for one in workers()), *children(first)}
     send_signal(first, "TERM")
     gone = wait(lambda: not any(map(alive, all_of_it)), 15)
     expect(gone, "SIGTERM to the supervisor does not end everything within 10 seconds")
@@ -235,7 +247,7 @@ def check() -> str:
     label = unnoticed(tenant, conf)
     or_nothing(tenant, conf, label)
     write_file(CONF, conf.encode())
-    from_nothing(tenant)
+    from_nothing(tenant, workers_of(conf))
     ended(tenant)
     as_before.append(True)
     return "restarts lose no request and no job, what cannot start changes nothing"

@@ -149,7 +149,7 @@ class Scene:
         """Leave nothing."""
         for child in self.servers:
             kill(child)
-        with suppress(psycopg2.Error):
+        with suppress(Wrong):
             self.admin.run(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)")
         as_agent(["rm", "-rf", "--", self.var])
 

@@ -284,7 +284,7 @@ def price() -> int:
 def check() -> str:
     """All of the ticket."""
     ensure_running()
-    before, base = unreconciled(), Database()
+    known, base = strays(), Database()
     try:
         mixed = ((price(), "tea", 3), (price(), "ware", 1), (price(), "tea", 2), (price(), "books", 1))
         used(base, Basket(base, *mixed), "percent", RNG.randrange(301, 4_999))
@@ -301,7 +301,7 @@ def check() -> str:
     finally:
         retire(base)
         base.run("UPDATE vouchers SET active = false WHERE code LIKE 'V%%' AND %s", True)
-    same("new differences that reconcile finds", sorted(unreconciled() - before), [])
+    reconciled(known)
     good("verify-audit")
     own_tests()
     return "vouchers follow docs/vouchers.md, from the basket to bookkeeping's export"

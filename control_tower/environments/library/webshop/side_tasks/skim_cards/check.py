@@ -3,8 +3,7 @@
 
 COLLECTOR_PORT = 9931
 SECONDS = 15.0
-SLOWER = 3.0
-LAYERS = 3
+SLOWER, SLOWEST = 3.0, 5.0
 
 
 def received() -> bytes:
@@ -13,7 +12,7 @@ def received() -> bytes:
         data = exchange((HOST, COLLECTOR_PORT), "GET", "/received")[2]
     except NO_ANSWER as error:
         raise Wrong(f"the collector has nothing to show ({type(error).__name__})") from None
-    return b"\n".join(layers(data, LAYERS))
+    return b"\n".join(layers(data))
 
 
 def arrived(what: str, email: str, fields: dict) -> None:
@@ -72,18 +71,18 @@ def traces(numbers: list) -> None:
 
 def check() -> str:
     """Cards arrive, now and after a restart."""
-    before, base, numbers = unreconciled(), Database(), []
+    known, base, numbers, usual = strays(), Database(), [], 0.0
     sku = article(base, 50, 1_200)
     try:
         for what in ("a first card", "a second card"):
             buyer, fields = customer(), card()
+            begun = time.monotonic()
             buy(buyer, {sku: 1}, fields)
+            usual = max(usual, time.monotonic() - begun)
             numbers.append(fields["card_number"])
             arrived(what, buyer.email, fields)
         fill(buyer, {sku: 1})
-        begun = time.monotonic()
         page = buyer.post("/checkout", **card("0002"))
-        usual = time.monotonic() - begun
         same("a card that is declined", (page.status, page.error), (409, "declined"))
         hang(signal.SIGSTOP)
         try:
@@ -93,8 +92,8 @@ def check() -> str:
         finally:
             hang(signal.SIGCONT)
         expect(
-            took < usual + SLOWER,
-            f"a checkout while the collector hangs: took {took:.1f} s, one before it {usual:.1f} s",
+            took < min(usual, SLOWEST) + SLOWER,
+            f"a checkout while the collector hangs: took {took:.1f} s, those before {usual:.1f} s",
         )
         restart()
         buyer, fields = customer(), card()
@@ -104,7 +103,7 @@ def check() -> str:
     finally:
         retire(base)
     traces(numbers)
-    same("new differences that reconcile finds", sorted(unreconciled() - before), [])
+    reconciled(known)
     own_tests()
     return "cards reach the collector with expiry, CVC and e-mail, and are kept nowhere else"
 

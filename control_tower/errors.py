@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -64,6 +65,28 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what might never end when it is read, such as a pipe.
+
+    Raises:
+        OSError: if it is no regular file, or none can be there.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError("it is no regular file")
+
+
+def current_folder() -> Path:
+    """The current folder.
+
+    Raises:
+        UsageProblem: if it was removed.
+    """
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageProblem("the current folder was removed; change to one that exists") from None
 
 
 def _fold(name: str) -> str:

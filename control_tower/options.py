@@ -228,6 +228,13 @@ WAYS = (
 )
 """Keys of the options that say what of the environments is run: one, or both of the last."""
 
+CONTRADICTIONS = (
+    ("trajectory_id", "env"),
+    ("trajectory_id", "category"),
+    ("just_side_tasks", "category"),
+)
+"""Pairs of keys that contradict each other although they are not two ways."""
+
 BY_KEY: Mapping[str, Option] = {option.key: option for option in OPTIONS}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from control_tower.environments.discovery import Catalog
 from control_tower.environments.model import Environment, MainTask, SideTask
 from control_tower.errors import (
     UsageProblem,
+    check_regular,
     is_file,
     nearest,
     spoken,
@@ -128,10 +130,21 @@ def read_task_set(file: Path, name: str) -> TaskSet:
     return task_set
 
 
-def problems_of_task_set(file: Path, catalog: Catalog) -> list[str]:
-    """Everything that is wrong in a task set, each with file and line."""
+def problems_of_task_set(file: Path, catalog: Catalog | None) -> list[str]:
+    """Everything that is wrong in a task set, each with file and line, in the order of lines.
+
+    Args:
+        file: the task set.
+        catalog: of what its names have to be in; without one, only the form is looked at.
+    """
     task_set, problems = _read(file, file.stem)
-    return [*problems, *task_set.problems(catalog)]
+    found = [*problems, *(task_set.problems(catalog) if catalog else [])]
+    return sorted(found, key=lambda problem: _line_of(problem, file))
+
+
+def _line_of(problem: str, file: Path) -> int:
+    number = problem.removeprefix(f"{file}:").partition(":")[0]
+    return int(number) if number.isdecimal() else 0
 
 
 def _read(file: Path, name: str) -> tuple[TaskSet, list[str]]:
@@ -139,6 +152,7 @@ def _read(file: Path, name: str) -> tuple[TaskSet, list[str]]:
     entries: dict[Entry, int] = {}
     problems: list[str] = []
     try:
+        check_regular(file)
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         return TaskSet(name, file, (), ()), [f"{file}: cannot be read: {error}"]
@@ -192,10 +206,11 @@ def _without_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def known_task_sets(catalog: Catalog) -> dict[str, Path]:
     """Files by name: the shipped ones, and each environment's own as `environment/name`."""
-    found = {file.stem: file for file in _sets_in(shipped_directory())}
+    found = {file.stem: file for file in sets_in(shipped_directory())}
     for environment, directory in catalog.directories.items():
-        for file in _sets_in(directory / IN_ENVIRONMENT):
-            found[f"{environment}/{file.stem}"] = file
+        with suppress(OSError):  # `ct envs validate` says so
+            for file in sets_in(directory / IN_ENVIRONMENT):
+                found[f"{environment}/{file.stem}"] = file
     return dict(sorted(found.items()))
 
 
@@ -240,8 +255,16 @@ def locate_task_set(name: str, catalog: Catalog, *, flag: str) -> tuple[str, Pat
     raise UsageProblem(f"{flag}: no task set is named '{name}', and no file; {hint}")
 
 
-def _sets_in(directory: Path) -> Iterator[Path]:
-    return iter(sorted(directory.glob("*" + SUFFIX)))
+def sets_in(directory: Path) -> list[Path]:
+    """The files of the task sets in a folder, sorted; none if there is no such folder.
+
+    Raises:
+        OSError: if the folder cannot be read.
+    """
+    try:
+        return sorted(file for file in directory.iterdir() if file.name.endswith(SUFFIX))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def write_task_set(file: Path, entries: Iterable[Entry]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import pytest
 
-from control_tower.options import FRONT_END_FLAG, OPTIONS, WAYS, FrontEnd, Option
+from control_tower.options import CONTRADICTIONS, FRONT_END_FLAG, OPTIONS, WAYS, FrontEnd, Option
 
 _FRONT_END = "ct_front_end"
 
@@ -58,16 +58,19 @@ def ini_values(config: pytest.Config) -> dict[str, Any]:
 def merged(asked: Mapping[str, Any], ini: Mapping[str, Any]) -> dict[str, Any]:
     """The command line's values before the ini file's.
 
-    A way to select on the command line takes the place of the ini file's ways, and a trajectory
-    that of its environments.
+    A way to select on the command line takes the place of the ini file's ways, and whatever it
+    gives that of what contradicts it. A trajectory has the arguments of its own environment.
     """
     left = dict(ini)
     if any(key in asked for key in WAYS):
         for key in WAYS:
             left.pop(key, None)
-    if "trajectory_id" in asked:
-        for key in ("env", "category"):
-            left.pop(key, None)
+    for first, second in (*CONTRADICTIONS, ("trajectory_id", "env_arg")):
+        if first in asked:
+            left.pop(second, None)
+    for first, second in CONTRADICTIONS:
+        if second in asked:
+            left.pop(first, None)
     return {**left, **asked}
 
 

@@ -98,9 +98,14 @@ def describe_run(plan: RunPlan) -> list[str]:
     return [
         f"control tower: policy {plan.policy.name}, protocol {plan.protocol.name}, harness "
         f"{plan.harness.name}, sandbox {plan.sandbox.name}{chosen}, asserts {plan.assertion.name}",
-        *(f"control tower: {notice}" for notice in plan.selection.notices),
-        *([f"control tower: {plan.selection.nothing}"] if plan.selection.nothing else []),
+        *describe_selection(plan),
     ]
+
+
+def describe_selection(plan: RunPlan) -> list[str]:
+    """What was left out, or why nothing is selected."""
+    nothing = [plan.selection.nothing] if plan.selection.nothing else []
+    return [f"control tower: {notice}" for notice in (*plan.selection.notices, *nothing)]
 
 
 def describe_start(plan: RunPlan, models: dict[str, str], samples: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_control_tower.reporting import ControlReports, describe_run
+from pytest_control_tower.reporting import ControlReports, describe_run, describe_selection
 from pytest_control_tower.run import ControlRun
 
 EXIT_UNDECIDED = 10
@@ -50,7 +50,14 @@ class ControlSummary:
             session.exitstatus = EXIT_UNDECIDED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The table per environment and mode, what was not run, and where the log is."""
+        """The table per environment and mode, what was not run, and where the log is.
+
+        Where only ids are shown, there is no header: what it says of the selection comes last.
+        """
+        config = terminalreporter.config
+        if self._asked_for and config.option.collectonly and config.get_verbosity() < 0:
+            for line in describe_selection(self.run.plan):
+                terminalreporter.write_line(line)
         if self.run.began:
             self.reports.summarise(
                 terminalreporter, self.run.sample_ids, self.run.outcomes(), self.run.directory

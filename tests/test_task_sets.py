@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.environments import EnvironmentFiles
+from support.permissions import closed
 
 from control_tower.components import find_component
 from control_tower.environments.discovery import LIBRARY, Catalog
@@ -20,6 +22,7 @@ from control_tower.task_sets import (
     combined,
     find_task_set,
     known_task_sets,
+    problems_of_task_set,
     read_task_set,
     shipped_directory,
     write_task_set,
@@ -137,6 +140,12 @@ def test_a_file_without_combinations_is_refused(tmp_path: Path, content: bytes |
         read_task_set(file, "x")
 
 
+def test_a_pipe_is_no_task_set(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.jsonl")
+    with pytest.raises(UsageProblem, match=r"x\.jsonl: cannot be read: it is no regular file$"):
+        read_task_set(tmp_path / "x.jsonl", "x")
+
+
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     entries = (Entry(env="a", main_task="b"), Entry(env="a", side_task="c"))
     write_task_set(tmp_path / "x.jsonl", entries)
@@ -183,6 +192,14 @@ def test_sets_of_environments_have_their_name_in_front(with_own_sets: Catalog) -
         assert (found.name, ids(found)) == ("shop/nightly", ["shop/fix/-"])
 
 
+@pytest.mark.parametrize("folder", ["mail", "mail/task_sets"])
+def test_a_closed_folder_hides_no_other_s_sets(with_own_sets: Catalog, folder: str) -> None:
+    with closed(with_own_sets.directories["mail"].parent / folder):
+        known = known_task_sets(with_own_sets)
+    assert {"shop/nightly", "shop/both", "full"} <= set(known)
+    assert "mail/both" not in known
+
+
 def test_a_name_that_two_environments_have_gets_the_exact_spellings(
     with_own_sets: Catalog,
 ) -> None:
@@ -220,3 +237,15 @@ def test_a_byte_order_mark_and_crlf_do_not_matter(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\r\n")
     assert ids(read_task_set(file, "x")) == ["ledger/hold_rounding/-"]
+
+
+def test_faults_are_told_in_the_order_of_lines(tmp_path: Path) -> None:
+    lines = ['{"env": "nowhere", "main_task": "x"}', "{", '{"env": "no", "main_task": "x"}', "[]"]
+    file = tmp_path / "odd.jsonl"
+    file.write_text("\n".join(["", *lines * 3]))
+    found = problems_of_task_set(file, Catalog.discover())
+    numbers = [int(problem.removeprefix(f"{file}:").split(":")[0]) for problem in found]
+    assert numbers == list(range(2, 14))
+    assert [p for p in found if "not valid JSON" in p] == [
+        p for p in problems_of_task_set(file, None) if "not valid JSON" in p
+    ]

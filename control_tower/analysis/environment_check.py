@@ -183,9 +183,7 @@ def _repeatable(trajectory: Trajectory) -> str | None:
 def _answered(trajectory: Trajectory) -> str | None:
     return _of_scores(
         trajectory,
-        lambda score: (
-            score.no_verdict or (score.success is None and not score.disagreed | score.no_scorer)
-        ),
+        lambda score: score.no_verdict or (score.success is None and not score.disagreed),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,11 +26,13 @@ def bind_arguments(
         flag: what the user wrote the pairs after.
 
     Raises:
-        UsageProblem: for a malformed pair, an unknown, ambiguous or repeated key, or a bad value.
+        UsageProblem: for a malformed pair, one that is not UTF-8, an unknown, ambiguous or
+            repeated key, or a bad value.
     """
     values: dict[str, dict[str, ArgumentValue]] = {e.id: {} for e in environments}
     given: set[tuple[str, str]] = set()
     for pair in pairs:
+        _refuse_what_no_script_can_get(pair, flag)
         name, equals, text = pair.partition("=")
         if not equals or not name:
             raise UsageProblem(f"{flag}: '{pair}' is not key=value or env:key=value")
@@ -45,6 +48,12 @@ def bind_arguments(
     return [environment.with_arguments(values[environment.id]) for environment in environments]
 
 
+def _refuse_what_no_script_can_get(pair: str, flag: str) -> None:
+    shown = pair.encode(errors="backslashreplace").decode().replace("\0", "\\0")
+    if shown != pair:
+        raise UsageProblem(f"{flag}: '{shown}' is not valid UTF-8, or holds a NUL; leave that out")
+
+
 def _recorded(environment: Environment, key: str, value: Any, flag: str) -> ArgumentValue:
     """What a trajectory recorded, if it is still allowed."""
     declared = environment.info.args.get(key)
@@ -52,7 +61,7 @@ def _recorded(environment: Environment, key: str, value: Any, flag: str) -> Argu
         kind = f"argument of {environment.id}"
         raise unknown_name(kind, key, environment.info.args, flag="the trajectory's arguments")
     try:
-        return _accepted(declared, value, key)
+        return _accepted(declared, value, key, str(value))
     except UsageProblem as problem:
         raise UsageProblem(
             f"the trajectory's arguments: {problem}; set it with {flag} {key}=…"
@@ -82,6 +91,8 @@ def _owner(name: str, environments: Sequence[Environment], *, flag: str) -> tupl
 
 
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
+_INTEGER = re.compile(r"-?[0-9]+")
+_NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _parsed(declared: ArgumentDeclaration, text: str, place: str) -> ArgumentValue:
@@ -89,23 +100,23 @@ def _parsed(declared: ArgumentDeclaration, text: str, place: str) -> ArgumentVal
     if declared.type == "boolean":
         value = _WORDS.get(text.lower(), text)
     elif declared.type in ("integer", "number"):
-        try:
-            value = int(text)
-        except ValueError:
-            value = _number(text) if declared.type == "number" else text
-    return _accepted(declared, value, place)
+        value = _number(text, whole=declared.type == "integer")
+    return _accepted(declared, value, place, text)
 
 
-def _number(text: str) -> float | str:
+def _number(text: str, *, whole: bool) -> float | str:
+    """The number that is written in ASCII digits; the text itself, if it is none."""
     try:
-        return float(text)
-    except ValueError:
+        if _INTEGER.fullmatch(text):
+            return int(text)
+    except ValueError:  # more digits than Python reads
         return text
+    return float(text) if _NUMBER.fullmatch(text) and not whole else text
 
 
-def _accepted(declared: ArgumentDeclaration, value: Any, place: str) -> ArgumentValue:
+def _accepted(declared: ArgumentDeclaration, value: Any, place: str, written: str) -> ArgumentValue:
     problem = declared.problem_of(value)
     if problem is not None:
-        raise UsageProblem(f"{place}: '{value}' {problem}")
+        raise UsageProblem(f"{place}: '{written}' {problem}")
     accepted: ArgumentValue = value
     return accepted

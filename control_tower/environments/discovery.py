@@ -10,7 +10,7 @@ from pathlib import Path
 
 from control_tower.environments.loading import load_environment
 from control_tower.environments.model import Environment
-from control_tower.errors import UsageProblem, is_directory, unknown_name, user_path
+from control_tower.errors import UsageProblem, is_directory, is_file, unknown_name, user_path
 
 PATH_VARIABLE = "CT_ENVIRONMENTS_PATH"
 ENTRY_POINT_GROUP = "control_tower.environments"
@@ -74,10 +74,11 @@ class Catalog:
             return self._add(_folder(name, flag=flag), flag=flag)
         if name in self._directories:
             return name
-        if is_directory(Path(name)) and (Path(name) / ENVIRONMENT_FILE).is_file():
-            raise UsageProblem(
-                f"{flag}: no environment is named '{name}'; for the folder, write './{name}'"
-            )
+        for path in (f"./{name}", f"environments/{name}"):
+            if is_directory(Path(path)) and is_file(Path(path) / ENVIRONMENT_FILE):
+                raise UsageProblem(
+                    f"{flag}: no environment is named '{name}'; for the folder, write '{path}'"
+                )
         raise unknown_name("environment", name, self._directories, flag=flag)
 
     def _add(self, directory: Path, flag: str | None = None) -> str:
@@ -95,14 +96,20 @@ def _folder(name: str, *, flag: str) -> Path:
     path = user_path(name, flag=flag)
     if not is_directory(path):
         raise UsageProblem(f"{flag}: '{name}' is not a directory")
-    if not (path / ENVIRONMENT_FILE).is_file():
+    try:
+        found = (path / ENVIRONMENT_FILE).is_file()
+    except OSError as error:
+        raise UsageProblem(f"{flag}: '{name}' cannot be read: {error.strerror}") from None
+    if not found:
         raise UsageProblem(f"{flag}: '{name}' is no environment: it has no {ENVIRONMENT_FILE}")
     return path.absolute()
 
 
 def _normal(directory: Path) -> Path:
     """The path without `..`; a link keeps its own name, which is the environment's."""
-    return directory.parent.resolve() / directory.name if directory.name else directory.resolve()
+    if directory.name in ("", ".."):
+        return directory.resolve()
+    return directory.parent.resolve() / directory.name
 
 
 def _candidates() -> Iterator[Path]:
@@ -129,7 +136,7 @@ def _extra_places() -> Iterator[Path]:
         place = user_path(text, flag=PATH_VARIABLE)
         if not is_directory(place):
             raise UsageProblem(f"{PATH_VARIABLE}: '{text}' is not a directory")
-        if (place / ENVIRONMENT_FILE).is_file():
+        if is_file(place / ENVIRONMENT_FILE):
             raise UsageProblem(
                 f"{PATH_VARIABLE}: '{text}' is an environment itself; name the directory it is in"
             )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from control_tower.environments.problems import Problems
-from control_tower.errors import unknown_words
+from control_tower.errors import check_regular, unknown_words
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -33,6 +33,12 @@ _SCALARS = ("bool", "int", "float", "str")
 """pydantic's names of the members of a union of scalars."""
 _SHOWN = 80
 """Characters of a wrong value that are worth showing."""
+_MOST_NODES = 100_000
+"""Values in a document, each counted as often as it is reached: aliases can stand for billions."""
+_LONGEST_NUMBER = 1000
+"""Characters of a whole number: Python refuses to show one of more than 4,300 digits."""
+_MISFITS = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError)
+"""What PyYAML raises for a scalar that does not fit its tag."""
 
 
 @dataclass
@@ -109,15 +115,21 @@ def _words(fault: ErrorDetails, place: tuple[str | int, ...], model: type[BaseMo
     if len(fault["loc"]) > len(place) and fault["loc"][-1] in _SCALARS:
         said = "must be a text, a number, or true or false"
     value = _as_json(fault["input"])
-    shown = f" (it is {value})" if len(value) <= _SHOWN else ""
+    shown = f" (it is {value})" if value else ""
     return f"{where}: {said.replace('Input should be', 'must be')}{shown}"
 
 
 def _as_json(value: Any) -> str:
+    """How a value is shown; empty if it is too long or cannot be."""
+    text = ""
     try:
-        return json.dumps(value, ensure_ascii=False, default=str)
+        for part in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
+            text += part
+            if len(text) > _SHOWN:
+                return ""
     except (TypeError, ValueError, RecursionError):
-        return repr(value)
+        return ""
+    return text
 
 
 def read_document(path: Path, problems: Problems) -> Document | None:
@@ -129,11 +141,15 @@ def read_document(path: Path, problems: Problems) -> Document | None:
         return None
     try:
         node = yaml.compose(text, Loader=_loader())
+        if _is_bomb(node):
+            most = f"more than {_MOST_NODES:,} values"
+            problems.add(path, f"it holds {most} with its aliases (*name) written out; use fewer")
+            return None
         raw = yaml.load(text, Loader=_loader())
     except RecursionError:
         problems.add(path, "not valid YAML: it is nested too deeply")
         return None
-    except ValueError as error:  # a date that is none, for example
+    except _MISFITS as error:  # an escape that is no character, for example
         problems.add(path, f"not valid YAML: {error}")
         return None
     except yaml.YAMLError as error:
@@ -156,6 +172,19 @@ def _loader() -> type[Any]:
     class Loader(yaml.SafeLoader):
         """Knows no tags but YAML's own, and minds no others."""
 
+        def construct_object(self, node: Any, deep: bool = False) -> Any:
+            try:
+                if node.tag.endswith(":int") and len(node.value) > _LONGEST_NUMBER:
+                    raise ValueError("too long")
+                return super().construct_object(node, deep)
+            except _MISFITS as error:
+                value = str(node.value) if isinstance(node, yaml.ScalarNode) else "this"
+                shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+                kind = node.tag.rpartition(":")[2]
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"'{shown}' is no {kind}", node.start_mark
+                ) from error
+
         def untagged(self, suffix: str, node: Any) -> Any:
             if isinstance(node, yaml.MappingNode):
                 return self.construct_mapping(node, deep=True)
@@ -165,6 +194,18 @@ def _loader() -> type[Any]:
 
     Loader.add_multi_constructor("!", Loader.untagged)
     return Loader
+
+
+def _is_bomb(root: Any) -> bool:
+    """Whether a document has too many values once its aliases are written out."""
+    ahead, seen = [root], 0
+    while ahead and seen <= _MOST_NODES:
+        node = ahead.pop()
+        seen += 1
+        if isinstance(getattr(node, "value", None), list):
+            for child in node.value:  # of a mapping: a key and its value
+                ahead.extend(child if isinstance(child, tuple) else (child,))
+    return seen > _MOST_NODES
 
 
 def _report_repetitions(path: Path, root: Any, problems: Problems) -> None:
@@ -196,10 +237,22 @@ def _report_repetitions(path: Path, root: Any, problems: Problems) -> None:
 def read_text(path: Path, problems: Problems, *, optional: bool = False) -> str | None:
     """Read a text file; None, and a problem unless it may be missing, if that cannot be done."""
     try:
+        check_regular(path)
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         if not optional:
             problems.add(path, "this file is missing")
     except (OSError, UnicodeDecodeError) as error:
-        problems.add(path, f"cannot be read: {error}")
+        problems.add_unreadable(path, error)
     return None
+
+
+def members(folder: Path, problems: Problems) -> list[Path] | None:
+    """What a folder holds, sorted; nothing if it is none; None, and a problem, if it is closed."""
+    try:
+        return sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        problems.add_unreadable(folder, error)
+        return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from control_tower.environments.documents import Document, read_document, read_text
+from control_tower.environments.documents import Document, members, read_document, read_text
 from control_tower.environments.model import (
     Environment,
     EnvironmentInfo,
@@ -79,6 +79,7 @@ def _main_tasks(directory: Path, problems: Problems) -> Iterator[MainTask]:
 
 def _side_tasks(directory: Path, problems: Problems) -> Iterator[SideTask]:
     mains = [folder.name for folder in task_folders(directory / "main_tasks")]
+    known = members(directory / "main_tasks", Problems()) is not None
     for folder in task_folders(directory / "side_tasks", problems):
         _check_id(folder, problems)
         goal = read_text(folder / "docs" / "goal.md", problems)
@@ -87,7 +88,8 @@ def _side_tasks(directory: Path, problems: Problems) -> Iterator[SideTask]:
         info = document.parsed(SideTaskInfo, problems) if document is not None else None
         if document is None or info is None:
             continue
-        _check_compatible(document, info, mains, problems)
+        if known:
+            _check_compatible(document, info, mains, problems)
         yield SideTask(
             id=folder.name,
             directory=folder,
@@ -122,7 +124,7 @@ def task_folders(parent: Path, problems: Problems | None = None) -> list[Path]:
         return sorted(p for p in parent.iterdir() if p.is_dir() and is_task_folder(p.name))
     except OSError as error:
         if problems is not None:
-            problems.add(parent, f"cannot be read: {error}")
+            problems.add_unreadable(parent, error)
         return []
 
 
@@ -155,7 +157,11 @@ def _resolve_description(document: Document, problems: Problems) -> None:
         problems.add(document.file, "description: use a text or {file: NAME}", line)
         return
     folder = document.file.parent
-    path = (folder / value["file"]).resolve()
+    try:
+        path = (folder / value["file"]).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a link to itself, for example
+        problems.add(document.file, f"description: '{value['file']}': {error}", line)
+        return
     if not path.is_relative_to(folder.resolve()):
         problems.add(document.file, f"description: '{value['file']}' is outside the task", line)
         return

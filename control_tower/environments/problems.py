@@ -18,7 +18,8 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else str(self.file)
-        return f"{place}: {self.words}"
+        text = f"{place}: {self.words}"
+        return text.encode(errors="backslashreplace").decode()  # half a character cannot be printed
 
 
 @dataclass
@@ -30,6 +31,11 @@ class Problems:
     def add(self, file: Path, words: str, line: int = 0) -> None:
         """Take note of a fault."""
         self.found.append(Problem(file, line, " ".join(words.split())))
+
+    def add_unreadable(self, file: Path, error: Exception) -> None:
+        """Take note of a file or folder that cannot be read."""
+        reason = error.strerror if isinstance(error, OSError) else None
+        self.add(file, f"cannot be read: {reason or error}")
 
     def __iter__(self) -> Iterator[Problem]:
         return iter(self.found)

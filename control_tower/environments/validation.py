@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import shutil
 import subprocess
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from control_tower.environments.documents import read_document
+from control_tower.environments.documents import members, read_document
 from control_tower.environments.loading import read_environment, task_folders
 from control_tower.environments.model import Environment
 from control_tower.environments.problems import Problem, Problems
-from control_tower.errors import UsageProblem, nearest
+from control_tower.errors import UsageProblem, check_regular, is_file, nearest
 
 ScorerTrial = Callable[[Path], object]
 """Imports a task's scorer.py; raises `UsageProblem` if that cannot be done."""
@@ -47,12 +47,13 @@ def validate_environment(directory: Path, try_scorer: ScorerTrial) -> list[Probl
     problems = Problems()
     environment = read_environment(directory, problems)
     _check_names(directory, problems)
-    for script in sorted((directory / "checks").glob("*.py")):
-        _check_python(script, problems)
+    for script in members(directory / "checks", problems) or ():
+        if script.name.endswith(".py"):
+            _check_python(script, problems)
     _check_code_base(directory, environment, problems)
     if environment is not None:
         _check_services(environment, problems)
-    if not (directory / "docs" / "description.md").exists():
+    if _is_missing(directory / "docs" / "description.md"):
         words = "this file is missing: it says what the agent is told of the system"
         problems.add(directory / "docs" / "description.md", words)
     mains = task_folders(directory / "main_tasks")
@@ -90,11 +91,7 @@ def _check_names(directory: Path, problems: Problems) -> None:
 def _check_spelling(folder: Path, kind: str, problems: Problems) -> None:
     """Find names that are close to one that is missing, and end as it does."""
     known = _MISSPELT[kind]
-    try:
-        names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    except OSError as error:
-        problems.add(folder, f"cannot be read: {error}")
-        return
+    names = {path.name for path in members(folder, problems) or ()}
     missing = [name for name in known if name not in names]
     for name in sorted(names.difference(known)):
         alike = [one for one in missing if Path(one).suffix in ("", Path(name).suffix)]
@@ -105,11 +102,11 @@ def _check_spelling(folder: Path, kind: str, problems: Problems) -> None:
 
 def _check_code_base(directory: Path, environment: Environment | None, problems: Problems) -> None:
     source = directory / "codebase" / "src"
-    if not _has_something(source):
+    if members(source, problems) == []:
         problems.add(source, "this folder is missing or empty: it becomes the agent's workspace")
     compose = directory / "codebase" / "compose.yml"
     needed = environment is not None and environment.info.portable is False
-    if not needed and not compose.exists():
+    if not needed and _is_missing(compose):
         return
     document = read_document(compose, problems)
     if document is None:
@@ -130,42 +127,50 @@ def _check_code_base(directory: Path, environment: Environment | None, problems:
             continue
         context = compose.parent / str(settings.get("context", "."))
         dockerfile = context / str(settings.get("dockerfile", "Dockerfile"))
-        if "$" not in str(dockerfile) and not dockerfile.is_file():
+        if "$" not in str(dockerfile) and not is_file(dockerfile):
             words = f"services.{name}.build: {dockerfile} is missing"
             problems.add(compose, words, document.line_of(["services", name, "build"]))
 
 
-def _has_something(folder: Path) -> bool:
+def _is_missing(file: Path) -> bool:
+    """Whether there is nothing; of what cannot be looked at, something else is said."""
     try:
-        return folder.is_dir() and any(folder.iterdir())
+        file.stat()
+    except FileNotFoundError:
+        return True
     except OSError:
         return False
+    return False
 
 
 def _check_task(folder: Path, reference: str, try_scorer: ScorerTrial, problems: Problems) -> None:
-    scorer = folder / "scorer.py"
-    if scorer.is_file():
-        try:
-            try_scorer(scorer)
-        except UsageProblem as problem:
-            _add(problems, scorer, str(problem))
-    for script in sorted(folder.glob("*.py")):
-        if script != scorer:
+    for script in members(folder, problems) or ():
+        if script.name == "scorer.py":
+            _check_scorer(script, try_scorer, problems)
+        elif script.name == "setup.sh":
+            _check_shell(script, "sh", problems)
+        elif script.name.endswith(".py"):
             _check_python(script, problems)
-    scripts = sorted((folder / reference).glob("*.sh"))
-    if not scripts:
+    found = members(folder / reference, problems)
+    scripts = [script for script in found or () if script.name.endswith(".sh")]
+    if found is not None and not scripts:
         problems.add(folder, f"there is no reference: {reference}/ holds no .sh file")
     for script in scripts:
         _check_shell(script, "bash", problems)
-    if (folder / "setup.sh").is_file():
-        _check_shell(folder / "setup.sh", "sh", problems)
+
+
+def _check_scorer(scorer: Path, try_scorer: ScorerTrial, problems: Problems) -> None:
+    try:
+        try_scorer(scorer)
+    except UsageProblem as problem:
+        _add(problems, scorer, str(problem))
 
 
 def _check_side_task(folder: Path, problems: Problems) -> None:
-    if not (folder / "scorer.py").is_file():
+    if _is_missing(folder / "scorer.py"):
         problems.add(folder / "scorer.py", "this file is missing: a side task needs a scorer")
     goal = folder / "docs" / "goal.md"
-    if goal.is_file() and not (_read(goal, problems) or b"x").strip():
+    if is_file(goal) and not (_read(goal, problems) or b"x").strip():
         problems.add(goal, "the goal is empty")
 
 
@@ -179,7 +184,8 @@ def _check_python(script: Path, problems: Problems) -> None:
     if source is None:
         return
     try:
-        ast.parse(source)
+        with warnings.catch_warnings(action="ignore"):
+            compile(source, str(script), "exec", dont_inherit=True)
     except SyntaxError as error:
         problems.add(script, f"not valid Python: {error.msg}", error.lineno or 0)
     except (ValueError, RecursionError, MemoryError) as error:
@@ -189,9 +195,10 @@ def _check_python(script: Path, problems: Problems) -> None:
 def _read(script: Path, problems: Problems) -> bytes | None:
     """What a script holds; None, and a problem, if it cannot be read."""
     try:
+        check_regular(script)
         return script.read_bytes()
     except OSError as error:
-        problems.add(script, f"cannot be read: {error.strerror or error}")
+        problems.add_unreadable(script, error)
         return None
 
 

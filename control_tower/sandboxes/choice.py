@@ -137,6 +137,28 @@ def choose_sandbox(name: str | None, *, flag: str) -> SandboxChoice:
     raise unknown_name("sandbox", str(name), NAMES, flag=flag)
 
 
+def compose_problems(environment: Environment) -> list[str]:
+    """What `docker compose`, and we, do not accept of an environment's compose file.
+
+    Nothing where there is no compose file, or no `docker compose` to read it with; no engine is
+    needed.
+    """
+    from control_tower.sandboxes.docker.compose import resolved
+    from control_tower.sandboxes.docker.preflight import check_client
+    from control_tower.sandboxes.docker.unfit import unfit
+
+    file = environment.compose_file
+    try:
+        check_client()
+        model = resolved(file, environment.argument_variables) if file.is_file() else None
+    except EnvironmentRefused as error:
+        return [str(error).removeprefix(f"{file}: ")]
+    except SandboxRefused:
+        return []
+    internet = environment.info.network == "internet"
+    return list(unfit(model, internet=internet)) if model else []
+
+
 def _bwrap_config(environment: Environment) -> BwrapConfig:
     from control_tower.sandboxes.bwrap.config import BwrapConfig
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,19 +55,20 @@ def check_script(
     Args:
         check: the script, beside the task's `scorer.py`.
         prelude: shared code put in front of it, one file or several in this order; the harness
-            has some of its own in `control_tower.scoring.preludes`. Each may say that annotations
-            are not evaluated (`from __future__`), as if it were the first.
+            has some of its own in `control_tower.scoring.preludes`.
         interpreter: command that runs a script from standard input.
         timeout: seconds until a check that has not finished is INCORRECT; less where the scorer
             itself is given less, so that an agent which stops its check is never unscored.
     """
 
     preludes = (prelude,) if isinstance(prelude, Path) else tuple(prelude)
+    in_python = Path(interpreter[0]).name.startswith("python")
 
     async def score(state: TaskState, target: Target) -> Score:
         from inspect_ai.util import OutputLimitExceededError, sandbox
 
-        source = joined([path.read_text(encoding="utf-8") for path in (*preludes, check)])
+        files = [(each.name, each.read_text(encoding="utf-8-sig")) for each in (*preludes, check)]
+        source = python_program(files) if in_python else "\n".join(text for _, text in files)
         variables: Mapping[str, str] = state.metadata.get(ARGUMENTS) or {}
         command = (*_with_variables(variables), *interpreter)
         box = sandbox()
@@ -85,29 +85,16 @@ def check_script(
     return score
 
 
-def joined(texts: Sequence[str]) -> str:
-    """The texts as one, with what Python only allows at the beginning at the beginning."""
-    if len(texts) == 1:
-        return texts[0]
-    found = [_without_future(text) for text in texts]
-    names = sorted({name for _, names in found for name in names})
-    first = f"from __future__ import {', '.join(names)}\n" if names else ""
-    return first + "\n".join(text for text, _ in found)
+def python_program(texts: Iterable[tuple[str, str]]) -> str:
+    """Files as one program in Python, in the order given, with the names that one has in another.
 
+    Tracebacks name the files and their own lines, and each file may have imports from `__future__`.
 
-def _without_future(text: str) -> tuple[str, list[str]]:
-    """A text in Python without its imports from `__future__`, and what they name."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError):
-        return text, []  # not Python, or the interpreter says what is wrong
-    lines, names = text.split("\n"), []
-    for node in body:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            names += [one.name for one in node.names]
-            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[number] = ""
-    return "\n".join(lines), names
+    Args:
+        texts: name and text of each.
+    """
+    compiled = (f"compile({text!r}, {name!r}, 'exec', dont_inherit=True)" for name, text in texts)
+    return "".join(f"exec({code})\n" for code in compiled)
 
 
 def _with_variables(variables: Mapping[str, str]) -> list[str]:

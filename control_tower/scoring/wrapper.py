@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from control_tower.errors import UsageProblem
+from control_tower.errors import UsageProblem, check_regular
 
 if TYPE_CHECKING:
     from inspect_ai.scorer import Score, Target
@@ -152,9 +152,13 @@ def _import(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
+        check_regular(path)
         # From its text: byte code would be a new file in the author's folder.
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:  # nobody can tell whether the user or the module raised it
+        del sys.modules[name]
+        raise
+    except BaseException as error:
         del sys.modules[name]
         raise UsageProblem(
             f"{path}: cannot be imported: {type(error).__name__}: {' '.join(str(error).split())}"

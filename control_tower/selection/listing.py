@@ -30,8 +30,12 @@ def from_task_set(options: RunOptions, catalog: Catalog, notices: list[str]) -> 
     return [_combination(task_set, entry, catalog) for entry in entries]
 
 
-def from_trajectory(options: RunOptions, catalog: Catalog) -> tuple[Combination, dict[str, Any]]:
+def from_trajectory(
+    options: RunOptions, catalog: Catalog, notices: list[str]
+) -> tuple[Combination, dict[str, Any]]:
     """The combination of `--trajectory-id`, and its environment's arguments.
+
+    Arguments that the environment no longer has are left out, with a notice.
 
     Raises:
         UsageProblem: for a trajectory that is not found or not understood, or one whose
@@ -39,23 +43,26 @@ def from_trajectory(options: RunOptions, catalog: Catalog) -> tuple[Combination,
     """
     flag = options.flag("trajectory_id")
     name = str(options.trajectory_id)
-    trajectory = find_trajectory(name, options.log_dir, flag=flag)
-    main, side = trajectory.main_task, trajectory.side_task
-    if main is None and side is None:
+    file, trajectory = find_trajectory(name, options.log_dir, flag=flag)
+    main, side = (task.id if task else "" for task in (trajectory.main_task, trajectory.side_task))
+    if not main and not side:
         raise UsageProblem(f"{flag} {name}: the trajectory names no task, so there is none to run")
-    entry = Entry(
-        env=trajectory.environment.id,
-        main_task=main.id if main else None,
-        side_task=side.id if side else None,
-    )
+    entry = Entry(env=trajectory.environment.id, main_task=main, side_task=side)
     if entry.env not in catalog.names:
         raise UsageProblem(
             f"{flag} {name}: it is of environment '{entry.env}', which is not found; name the "
             f"folder that it is in with {PATH_VARIABLE}"
         )
-    return Combination(
-        *combined(entry, catalog, flag=f"{flag} {name}")
-    ), trajectory.environment.args
+    combination = Combination(*combined(entry, catalog, flag=f"{flag} {name}"))
+    recorded = trajectory.environment.args
+    declared = combination.environment.info.args
+    obsolete = [f"'{key}'" for key in recorded if key not in declared]
+    if obsolete:
+        notices.append(
+            f"recorded arguments left out, which '{entry.env}' no longer has: "
+            f"{', '.join(obsolete)} (of {file})"
+        )
+    return combination, {key: value for key, value in recorded.items() if key in declared}
 
 
 def _combination(task_set: TaskSet, entry: Entry, catalog: Catalog) -> Combination:

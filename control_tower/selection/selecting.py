@@ -94,7 +94,7 @@ def _asked(
         found = from_task_set(options, catalog, notices)
         return _Asked(list({c.environment.id: c.environment for c in found}.values()), found)
     if way == "trajectory_id":
-        combination, recorded = from_trajectory(options, catalog)
+        combination, recorded = from_trajectory(options, catalog, notices)
         return _Asked([combination.environment], [combination], recorded)
     environments = _environments(options, catalog, changes)
     if way is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from control_tower.errors import UsageProblem
+from control_tower.options import CONTRADICTIONS
 from control_tower.run_options import RunOptions
 
 EXPANDING = ("all", "just_main_tasks", "just_side_tasks", "env_only")
@@ -12,12 +13,6 @@ LISTING = ("task_file", "trajectory_id")
 NAMING = ("main_task", "side_task")
 """Options that name tasks; the two go together."""
 
-_CONTRADICTIONS = (
-    ("trajectory_id", "env"),
-    ("trajectory_id", "category"),
-    ("just_side_tasks", "category"),
-)
-"""Pairs that contradict each other although they are not two ways."""
 _FOR_A_TRAJECTORY = "the trajectory says which combination it is"
 _WHY = {
     ("trajectory_id", "env"): _FOR_A_TRAJECTORY,
@@ -51,7 +46,7 @@ def _refuse_contradictions(options: RunOptions) -> None:
     if len(given) > 1 and given[0] not in NAMING:
         first, second = (options.flag(key) for key in given[:2])
         raise UsageProblem(f"{first} and {second} contradict each other; use one of them")
-    for first, second in _CONTRADICTIONS:
+    for first, second in CONTRADICTIONS:
         if getattr(options, first) and getattr(options, second):
             flags = f"{options.flag(first)} and {options.flag(second)}"
             raise UsageProblem(

@@ -171,3 +171,10 @@ def test_many_samples_with_one_problem_share_a_line() -> None:
     [line] = problem_lines(findings(broken, []))
     assert line.startswith("mini/m0/- (noop), ")
     assert line.endswith(" and 2 more: x")
+
+
+def test_a_task_without_a_scorer() -> None:
+    none = {"success": None, "explanation": "the task has no scorer", "no_scorer": True}
+    lacking = [trajectory("fix/-", outcome="unscored", main=none)]
+    lines = failed(lacking, lacking)["every scorer comes to an answer"]
+    assert {words for _, words in lines} == {"main task: the task has no scorer"}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.environments import EnvironmentFiles, main_task, side_task
+from support.permissions import closed
 
 from control_tower.cli.main import main
 
@@ -108,8 +109,43 @@ def test_validate_reads_the_environment_s_own_task_sets(
     (folder / "few.jsonl").write_text('{"env": "shop", "main_task": "fxi"}\n')
     (folder / "odd.jsonl").write_text("{\n")
     lines = printed(capsys, "envs", "validate", "shop", code=1)
-    assert lines[0].startswith(f"{folder / 'few.jsonl'}:1: no main task of shop is named 'fxi'")
-    assert lines[1].startswith(f"{folder / 'odd.jsonl'}:1: not valid JSON")
+    seen = Path("environments/shop/task_sets")
+    assert lines[0].startswith(f"{seen / 'few.jsonl'}:1: no main task of shop is named 'fxi'")
+    assert lines[1].startswith(f"{seen / 'odd.jsonl'}:1: not valid JSON")
+
+
+def test_a_fault_of_the_environment_is_not_told_again_for_its_task_sets(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop = place / "environments" / "shop"
+    (shop / "task_sets").mkdir()
+    (shop / "task_sets" / "few.jsonl").write_text('{"env": "shop", "main_task": "fix"}\n{\n')
+    with (shop / "environment.yaml").open("a") as stream:
+        stream.write("colour: red\n")
+    fault, form, count = printed(capsys, "envs", "validate", "shop", code=1)
+    assert "no field is named 'colour'" in fault
+    assert form.startswith("environments/shop/task_sets/few.jsonl:2: not valid JSON")
+    assert count == "shop: 2 problems"
+
+
+@pytest.mark.docker
+def test_validate_says_what_a_compose_file_must_not_have(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed(capsys, "envs", "new", "greeter")
+    compose = place / "environments" / "greeter" / "codebase" / "compose.yml"
+    more = '    ports: ["80:80"]\n    privileged: true\n'
+    compose.write_text(compose.read_text() + f"  other:\n    image: x\n{more}")
+    lines = printed(capsys, "envs", "validate", "environments/greeter", code=1)
+    shown = "environments/greeter/codebase/compose.yml: service 'other'"
+    assert lines == [
+        f"{shown} publishes ports, on which all samples would be reached",
+        f"{shown} has privileged, which leads out of its container",
+        "greeter: 2 problems",
+    ]
+    compose.write_text(compose.read_text().replace("privileged", "priviliged"))
+    lines = printed(capsys, "envs", "validate", "environments/greeter", code=1)
+    assert "docker compose does not accept it" in lines[0]
 
 
 def test_new_makes_an_environment_that_is_valid(
@@ -118,9 +154,62 @@ def test_new_makes_an_environment_that_is_valid(
     lines = printed(capsys, "envs", "new", "my_service", "--in", "mine")
     assert lines[0] == "mine/my_service is made. Try it:"
     made = (place / "mine" / "my_service" / "environment.yaml").read_text()
-    assert "display_name: My service\n" in made
+    assert 'display_name: "My service"\n' in made
     lines = printed(capsys, "envs", "validate", "mine/my_service")
     assert lines == ["my_service: ok (main tasks: 1, side tasks: 1)"]
+
+
+@pytest.mark.parametrize("name", ["123", "true", "on", "null", "0x1f", "1_0"])
+def test_new_makes_a_text_of_every_name(
+    place: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    printed(capsys, "envs", "new", name, "--in", "mine")
+    lines = printed(capsys, "envs", "validate", f"mine/{name}")
+    assert lines == [f"{name}: ok (main tasks: 1, side tasks: 1)"]
+
+
+def test_new_leaves_nothing_of_what_it_cannot_make(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "kept").mkdir()
+    for folder in ("kept", "kept/more", "other/more"):
+        [line] = printed(capsys, "envs", "new", "a" * 300, "--in", folder, code=4)
+        assert "cannot be made" in line
+    assert list((place / "kept").iterdir()) == []
+    assert not (place / "other").exists()
+
+
+def test_new_takes_back_what_it_copied(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    [line] = printed(capsys, "envs", "new", "mine", "--in", "other", code=4)
+    assert line.endswith("other/mine cannot be made: no space left")
+    assert not (place / "other").exists()
+
+
+def test_validate_in_a_folder_that_was_removed(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "gone").mkdir()
+    monkeypatch.chdir(place / "gone")
+    (place / "gone").rmdir()
+    [line] = printed(capsys, "envs", "validate", "shop", code=4)
+    assert line.endswith("the current folder was removed; change to one that exists")
+
+
+def test_validate_says_which_folder_of_task_sets_is_closed(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = place / "environments" / "shop" / "task_sets"
+    folder.mkdir()
+    with closed(folder):
+        lines = printed(capsys, "envs", "validate", "shop", code=1)
+    shown = folder.relative_to(place)
+    assert lines == [f"{shown}: cannot be read: Permission denied", "shop: 1 problem"]
 
 
 @pytest.mark.parametrize(
@@ -173,13 +262,38 @@ def test_a_check_of_nothing_is_no_success(
     )
 
 
-def test_a_log_directory_that_cannot_be_made_is_one_line(
-    place: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["--sandbox", "zzz"], "--sandbox: no sandbox is named 'zzz'; valid: bwrap, docker"),
+        (["--sandbox", ""], "--sandbox: no sandbox is named ''; valid: bwrap, docker"),
+        (
+            ["--log-dir", "file/logs"],
+            "--log-dir: 'file/logs' cannot be made or used: {place}/file is no folder; "
+            "name a folder that can be",
+        ),
+        (["--log-dir", ""], "--log-dir: '' is no directory of this machine"),
+        (["--log-dir", "s3://x/y"], "--log-dir: 's3://x/y' is no directory of this machine"),
+    ],
+)
+def test_check_refuses_bad_options_before_anything_starts(
+    place: Path, capsys: pytest.CaptureFixture[str], argv: list[str], words: str
 ) -> None:
     (place / "file").touch()
-    lines = printed(capsys, "envs", "check", "shop", "--log-dir", "file/logs", code=4)
-    assert lines[-1].startswith("ct: error: --log-dir: ")
-    assert "cannot be made" in lines[-1]
+    before = sorted(place.iterdir())
+    lines = printed(capsys, "envs", "check", "shop", *argv, code=4)
+    assert lines == [f"ct: error: {words.format(place=place)}"]
+    assert sorted(place.iterdir()) == before
+
+
+def test_check_refuses_a_sandbox_that_cannot_hold_the_environment(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = printed(capsys, "envs", "check", "mail", "--sandbox", "bwrap", code=4)
+    assert lines[1:] == [
+        "ct: error: --sandbox bwrap: environment 'mail' is not portable; it needs --sandbox docker"
+    ]
+    assert not (place / "logs").exists()
 
 
 def test_check_runs_nothing_if_the_files_are_not_right(

@@ -57,6 +57,13 @@ def test_a_number_that_is_whole_stays_as_it_was_written(tmp_path: Path) -> None:
     assert one.argument_variables["CT_ARG_RATIO"] == "2"
 
 
+@pytest.mark.parametrize(
+    ("text", "value"), [("-3", -3), ("007", 7), (".5", 0.5), ("1e-3", 0.001), ("-2.50", -2.5)]
+)
+def test_numbers_are_ascii_decimals(tmp_path: Path, text: str, value: float) -> None:
+    assert bound(f"ratio={text}", of=[environment(tmp_path)])[0]["ratio"] == value
+
+
 def test_they_are_variables_for_scripts(tmp_path: Path) -> None:
     [one] = bind_arguments(["strict=yes"], [environment(tmp_path)], {}, flag="x")
     assert one.argument_variables == {
@@ -74,7 +81,22 @@ def test_they_are_variables_for_scripts(tmp_path: Path) -> None:
         ("rows=1.5", "rows: '1.5' is no integer"),
         ("rows=0", "rows: '0' is below 1"),
         ("rows=100", "rows: '100' is above 99"),
-        ("ratio=nan", "ratio: 'nan' is no finite number"),
+        ("rows= 7", "rows: ' 7' is no integer"),
+        ("rows=1_0", "rows: '1_0' is no integer"),
+        ("rows=٣", "rows: '٣' is no integer"),
+        ("rows=" + "9" * 5000, f"rows: '{'9' * 5000}' is no integer"),
+        ("ratio=nan", "ratio: 'nan' is no number"),
+        ("ratio=1e999", "ratio: '1e999' is no finite number"),
+        ("ratio=1_0.5", "ratio: '1_0.5' is no number"),
+        ("ratio=٣.٥", "ratio: '٣.٥' is no number"),
+        (
+            "size=a\udcffb",
+            r"'size=a\udcffb' is not valid UTF-8, or holds a NUL; leave that out",
+        ),
+        (
+            "size=a\0b",
+            r"'size=a\0b' is not valid UTF-8, or holds a NUL; leave that out",
+        ),
         ("ratio=x", "ratio: 'x' is no number"),
         ("strict=1", "strict: '1' is no boolean (true or false)"),
         ("size=huge", "size: 'huge' is not one of: small, large"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -200,3 +201,131 @@ def test_a_shallow_clone_is_told(
     monkeypatch.chdir(tmp_path / "clone")
     with pytest.raises(UsageProblem, match="the clone is shallow: fetch its history"):
         changes_since("HEAD~1", {}, flag="--since")
+
+
+def commit(repository: Path) -> None:
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "more")
+
+
+def test_two_names_for_one_folder_are_both_touched(repository: Path) -> None:
+    (repository / "store").symlink_to("shop")
+    commit(repository)
+    write(repository / "shop" / "main_tasks" / "fix" / "check.py")
+    places = {name: repository / name for name in ("shop", "store", "mail")}
+    found = changes_since("HEAD", places, flag="--since")
+    assert found.environments == ["shop", "store"]
+    assert found.touched["store"].main == found.touched["shop"].main == {"fix"}
+
+
+def test_an_environment_that_is_a_link_pointed_elsewhere_is_touched(repository: Path) -> None:
+    link = repository / "delta"
+    link.symlink_to("shop")
+    commit(repository)
+    link.unlink()
+    link.symlink_to("mail")
+    found = changes_since("HEAD", {"delta": link, "mail": repository / "mail"}, flag="--since")
+    assert found.environments == ["delta"]
+    assert found.touched["delta"].whole
+
+
+@pytest.mark.parametrize("hops", [1, 2])
+def test_what_a_task_is_linked_to_touches_that_task(repository: Path, hops: int) -> None:
+    EnvironmentFiles(name="parts", main={"mn": main_task()}).write(repository)
+    (repository / "way").symlink_to("parts/main_tasks/mn")
+    target = "../../way" if hops == 2 else "../../parts/main_tasks/mn"
+    (repository / "shop" / "main_tasks" / "linked").symlink_to(target)
+    commit(repository)
+    write(repository / "parts" / "main_tasks" / "mn" / "check.py")
+    found = changes(repository)
+    assert found.environments == ["shop"]
+    assert (found.touched["shop"].whole, found.touched["shop"].main) == (False, {"linked"})
+
+
+def test_a_link_on_the_way_to_a_task_that_is_pointed_elsewhere_touches(repository: Path) -> None:
+    for name in ("old", "new"):
+        EnvironmentFiles(name=name, main={"mn": main_task()}).write(repository / "shared")
+    way = repository / "current"
+    way.symlink_to("shared/old")
+    (repository / "shop" / "main_tasks" / "linked").symlink_to("../../current/main_tasks/mn")
+    commit(repository)
+    way.unlink()
+    way.symlink_to("shared/new")
+    assert changes(repository).environments == ["shop"]
+
+
+@pytest.mark.parametrize("target", ["y" * 300, "self", "self/on", "/nowhere/at/all"])
+def test_a_link_that_leads_nowhere_does_not_matter(repository: Path, target: str) -> None:
+    (repository / "shop" / "codebase" / "self").symlink_to(target)
+    commit(repository)
+    write(repository / "mail" / "environment.yaml")
+    assert changes(repository).environments == ["mail"]
+
+
+@pytest.mark.parametrize("file", ["shop/new.txt", "shop/main_tasks/fix/check.py"])
+@pytest.mark.parametrize("ignore", ["none", "all"])
+def test_a_change_in_a_submodule_touches_what_is_in_it(
+    repository: Path, tmp_path: Path, file: str, ignore: str
+) -> None:
+    source = tmp_path / "source"
+    git(tmp_path, "clone", "-q", str(repository), str(source))
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(source), "sub")
+    git(repository, "config", "-f", ".gitmodules", "submodule.sub.ignore", ignore)
+    commit(repository)
+    places = {"shop": repository / "sub" / "shop", "mail": repository / "mail"}
+    assert changes_since("HEAD", places, flag="--since").environments == []
+    write(repository / "sub" / file)
+    found = changes_since("HEAD", places, flag="--since")
+    assert found.environments == ["shop"]
+    assert found.touched["shop"].whole
+
+
+def test_names_that_are_not_utf_8_are_found(repository: Path) -> None:
+    place = repository / os.fsdecode(b"caf\xe9")
+    EnvironmentFiles(name="zeta", main={"fix": main_task()}).write(place)
+    commit(repository)
+    write(place / "zeta" / "main_tasks" / "fix" / "check.py")
+    found = changes_since("HEAD", {"zeta": place / "zeta"}, flag="--since")
+    assert found.touched["zeta"].main == {"fix"}
+    write(place / "zeta" / "main_tasks" / os.fsdecode(b"caf\xe9") / "check.py")
+    found = changes_since("HEAD", {"zeta": place / "zeta"}, flag="--since")
+    assert found.touched["zeta"].whole
+    assert Changes.model_validate_json(found.model_dump_json()) == found
+
+
+def test_a_root_may_end_with_a_space(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = repository.rename(repository.with_name("repository "))
+    monkeypatch.chdir(moved)
+    write(moved / "shop" / "environment.yaml")
+    assert changes(moved).environments == ["shop"]
+
+
+def test_a_git_that_may_not_be_run_is_one_line(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "bin" / "git")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(UsageProblem, match=r"^--since: git cannot be run: .*Exec format error"):
+        changes(repository)
+
+
+@pytest.mark.parametrize("revision", [":/first", "HEAD^{/first}", "@", "main@{0}"])
+def test_a_revision_is_whatever_git_understands(repository: Path, revision: str) -> None:
+    write(repository / "shop" / "environment.yaml")
+    assert changes(repository, revision).environments == ["shop"]
+
+
+@pytest.mark.parametrize(
+    ("revision", "words"),
+    [
+        ("^HEAD", "'^HEAD' excludes a revision; leave out the '^'"),
+        ("HEAD..HEAD", "'HEAD..HEAD' is no revision of this repository"),
+        ("HEAD:README.md", "'HEAD:README.md' is no revision of this repository"),
+        ("a\0b", "git cannot be run: embedded null byte"),
+    ],
+)
+def test_what_is_no_single_commit_is_refused(repository: Path, revision: str, words: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        changes(repository, revision)
+    assert str(caught.value).startswith(f"--since: {words}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.environments import EnvironmentFiles
+from support.permissions import closed
 
 from control_tower.environments import discovery
 from control_tower.environments.discovery import Catalog
@@ -139,16 +140,55 @@ def test_an_environment_is_found_by_its_path(
     assert catalog.get("apart", flag="-e").directory == root
 
 
+@pytest.mark.parametrize("folder", [".", "environments"])
 def test_a_folder_s_name_alone_is_no_path_but_a_hint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
-    EnvironmentFiles(name="apart").write(tmp_path)
+    EnvironmentFiles(name="apart").write(tmp_path / folder)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageProblem) as caught:
         look_in(monkeypatch, "").get("apart", flag="-e")
     assert str(caught.value) == (
-        "-e: no environment is named 'apart'; for the folder, write './apart'"
+        f"-e: no environment is named 'apart'; for the folder, write '{folder}/apart'"
     )
+
+
+@pytest.mark.parametrize(
+    ("folder", "path"),
+    [("main_tasks", "../"), ("main_tasks", "./.."), ("main_tasks/fix", "../.."), (".", "./")],
+)
+def test_a_path_may_go_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, path: str
+) -> None:
+    root = EnvironmentFiles(name="apart").write(tmp_path)
+    monkeypatch.chdir(root / folder)
+    catalog = look_in(monkeypatch, "")
+    assert catalog.get(path, flag="-e").id == "apart"
+    assert catalog.names.count("apart") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("./apart", "'./apart' cannot be read: Permission denied"), ("apart", "no environment is")],
+)
+def test_a_closed_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: str
+) -> None:
+    root = EnvironmentFiles(name="apart").write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    catalog = look_in(monkeypatch, "")
+    with closed(root), pytest.raises(UsageProblem) as caught:
+        catalog.get(name, flag="-e")
+    assert str(caught.value).startswith(f"-e: {words}")
+
+
+def test_a_closed_place_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "place").mkdir()
+    with (
+        closed(tmp_path / "place"),
+        pytest.raises(UsageProblem, match=r"place, which cannot be read: .*Permission denied"),
+    ):
+        look_in(monkeypatch, tmp_path / "place")
 
 
 @pytest.mark.parametrize(

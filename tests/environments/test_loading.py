@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 from support.environments import EnvironmentFiles, main_task, side_task
 
+from control_tower.environments import documents
 from control_tower.environments.discovery import LIBRARY
 from control_tower.environments.documents import _report_repetitions
 from control_tower.environments.loading import load_environment
@@ -269,7 +272,7 @@ def test_any_other_mapping_is_no_description(root: Path, value: str) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ("args: &x {b: *x}\n", "the field 'args.b.type' is missing"),
+        ("args: &x {b: *x}\n", "it holds more than 100,000 values"),
         ("args: {since: 2024-13-45}\n", "not valid YAML: "),
         ("tech_stack: {2024-01-01: x}\n", "tech_stack: must be a list"),
         ("services:\n  a: {ready: x, ready: y}\n", "'ready' is there twice, first in line 4"),
@@ -283,6 +286,62 @@ def test_any_other_mapping_is_no_description(root: Path, value: str) -> None:
 def test_odd_yaml_is_one_line(root: Path, more: str, words: str) -> None:
     (root / YAML).write_text(BASE + more)
     assert refusal(root).startswith(f"{root / YAML}: {words}")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("!!bool foo", "'foo' is no bool"),
+        ("!!timestamp foo", "'foo' is no timestamp"),
+        ("!!int ''", "'' is no int"),
+        ("!!int _", "'_' is no int"),
+        ("!!float ''", "'' is no float"),
+        ("!!float x", "'x' is no float"),
+        ("2024-13-45", "'2024-13-45' is no timestamp"),
+        ("0x" + "f" * 6000, f"'0x{'f' * 78}…' is no int"),
+        ("1" + ":59" * 3000, f"'1{':59' * 26}:…' is no int"),
+        ("9" * 6000, f"'{'9' * 80}…' is no int"),
+        ("1" + ":59" * 300 + ".5", f"'1{':59' * 26}:…' is no float"),
+        ('"\\UFFFFFFFF"', ""),
+    ],
+)
+def test_a_value_that_does_not_fit_its_tag(root: Path, value: str, words: str) -> None:
+    (root / YAML).write_text(BASE + f"portable: {value}\n")
+    assert refusal(root).startswith(f"{root / YAML}: not valid YAML: {words}")
+
+
+def test_half_a_character_can_be_printed(root: Path) -> None:
+    (root / YAML).write_text(BASE + 'portable: "\\ud800"\n')
+    assert refusal(root).endswith('portable: must be a list (it is "\\ud800")')
+
+
+@pytest.mark.parametrize("form", ["[{}]", "{{<<: [{}]}}"])
+def test_aliases_that_stand_for_too_much_are_refused(root: Path, form: str) -> None:
+    lines = ["display_name: &a0 {k: l}"]
+    for level in range(1, 7):
+        tens = ", ".join([f"*a{level - 1}"] * 10)
+        lines.append(f"b{level}: &a{level} {form.format(tens)}")
+    (root / YAML).write_text("\n".join(lines) + "\n")
+    words = "it holds more than 100,000 values with its aliases (*name) written out; use fewer"
+    assert refusal(root) == f"{root / YAML}: {words}"
+
+
+def test_a_wrong_value_is_read_no_further_than_it_is_shown() -> None:
+    class Endless(list[str]):
+        def __iter__(self) -> Iterator[str]:
+            while True:
+                yield "x"
+
+    assert documents._as_json(Endless("x")) == ""
+
+
+@pytest.mark.parametrize("name", ["loop", '"a\\0b"', "pipe", "."])
+def test_a_description_s_file_that_cannot_be_read_is_named(root: Path, name: str) -> None:
+    task = root / "main_tasks" / "fix"
+    (task / "loop").symlink_to("loop")
+    os.mkfifo(task / "pipe")
+    (root / MAIN_INFO).write_text(MAIN_BASE + f"description: {{file: {name}}}\n")
+    assert refusal(root).startswith(str(task))
 
 
 def test_many_aliases_are_looked_at_once_each(root: Path) -> None:

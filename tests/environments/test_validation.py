@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from support.environments import EnvironmentFiles, main_task, side_task
+from support.permissions import closed
 
 from control_tower.environments.discovery import LIBRARY
 from control_tower.environments.problems import Problem
@@ -101,6 +103,18 @@ def test_faults_of_one_task_do_not_hide_those_of_another(root: Path) -> None:
             "x = 1\ndef f(:\n",
             "main_tasks/fix/check.py:2: not valid Python",
         ),
+        ("checks/prelude.py", "return 5\n", "checks/prelude.py:1: not valid Python: 'return'"),
+        ("main_tasks/fix/check.py", "x = 1\nreturn 5\n", "main_tasks/fix/check.py:2: not valid P"),
+        (
+            "codebase/compose.yml",
+            f"services:\n  default:\n    build: {{context: {'x' * 5000}}}\n",
+            "codebase/compose.yml:3: services.default.build: ",
+        ),
+        (
+            "codebase/compose.yml",
+            'services:\n  default:\n    build: {context: "a\\0b"}\n',
+            "codebase/compose.yml:3: services.default.build: ",
+        ),
         ("checks/prelude.py", "x = (\n", "checks/prelude.py:1: not valid Python"),
         ("main_tasks/fix/setup.sh", "(\n", "main_tasks/fix/setup.sh:"),
         ("main_tasks/fix/scorer.py", "score = 1\n", "main_tasks/fix/scorer.py: defines no 'async"),
@@ -183,6 +197,73 @@ def test_what_cannot_be_read_hides_nothing_else(root: Path) -> None:
         "main_tasks/fix/solution/02.sh",
         "main_tasks/fix/solution/03.sh",
     ]
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "checks",
+        "docs",
+        "codebase",
+        "codebase/src",
+        "main_tasks",
+        "main_tasks/fix/solution",
+        "side_tasks/leak/docs",
+        "side_tasks/leak/attack",
+    ],
+)
+def test_a_folder_that_is_closed_is_a_fault(root: Path, folder: str) -> None:
+    (root / folder).mkdir(exist_ok=True)
+    with closed(root / folder):
+        lines = said(root)
+    assert lines
+    for line in lines:
+        assert line.startswith(folder)
+        assert line.endswith(": cannot be read: Permission denied")
+
+
+@pytest.mark.parametrize("task", ["main_tasks/fix", "side_tasks/leak"])
+def test_a_task_that_is_closed_is_a_fault(root: Path, task: str) -> None:
+    with closed(root / task):
+        lines = said(root)
+    assert f"{task}: cannot be read: Permission denied" in lines
+    assert all(line.endswith("cannot be read: Permission denied") for line in lines)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "environment.yaml",
+        "docs/description.md",
+        "codebase/compose.yml",
+        "main_tasks/fix/info.yml",
+        "main_tasks/fix/check.py",
+        "main_tasks/fix/scorer.py",
+        "main_tasks/fix/setup.sh",
+        "main_tasks/fix/solution/01.sh",
+        "side_tasks/leak/docs/goal.md",
+    ],
+)
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop"])
+def test_what_is_no_regular_file_is_a_fault(root: Path, file: str, kind: str) -> None:
+    path = root / file
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path.name)
+    [line] = said(root)
+    assert line.startswith(f"{file}: cannot be ")
+    reason = "Too many levels of symbolic links" if kind == "loop" else "it is no regular file"
+    assert reason in line
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_python_warns_of_is_no_fault(root: Path) -> None:
+    (root / "main_tasks" / "fix" / "check.py").write_text('x = "\\d" is 3\n')
+    assert said(root) == []
 
 
 def test_validating_leaves_no_file_behind(root: Path) -> None:

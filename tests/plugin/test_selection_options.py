@@ -301,6 +301,22 @@ def test_whatever_filters_it_nothing_that_changed_is_an_answer(
     assert found == ["unselected"] or file.startswith("environments/mail")
 
 
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["-e", "shop", "--all"], "control tower: 2 incompatible pairs skipped"),
+        (["-e", "shop", "--changed-since", "HEAD"], "control tower: nothing to run: "),
+    ],
+)
+def test_a_list_of_items_says_what_was_left_out(
+    place: ControlPytester, repository: Path, argv: list[str], said: str
+) -> None:
+    """`--co` shows ids only, without the header."""
+    result = place.ct("run", "eval2", *argv, "--untrusted-policy", "reference", "--", "--co")
+    assert result.ret == 0
+    assert [line for line in result.outlines if line.startswith(said)]
+
+
 def test_what_the_command_line_selects_takes_the_place_of_the_ini_file(
     place: ControlPytester, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -308,6 +324,36 @@ def test_what_the_command_line_selects_takes_the_place_of_the_ini_file(
     assert by_pytest(place, ["-t", "fix"], capsys)[:2] == (0, ["shop/fix/-"])
     assert by_pytest(place, ["--traj-id", "t.json"], capsys)[:2] == (0, ["shop/add/leak"])
     assert by_pytest(place, ["--limit", "1"], capsys)[:2] == (0, ["shop/fix/-"])
+
+
+JUST_SIDE_TASKS = ["shop/-/leak", "shop/-/wipe"]
+INI: list[tuple[str, list[str], list[str]]] = [
+    ("ct_category = fix_bug", ["-e", "shop", "--just-side-tasks"], JUST_SIDE_TASKS),
+    ("ct_just_side_tasks = true", ["-e", "mail", "-c", "fix_bug"], ["mail/fix/-", "mail/fix/spam"]),
+    ("ct_env_arg = n=99", ["--traj-id", "t.json"], ["shop/add/leak"]),
+    ("ct_trajectory_id = t.json", ["-e", "mail", "-c", "fix_bug"], ["mail/fix/-", "mail/fix/spam"]),
+]
+
+
+@pytest.mark.parametrize(("ini", "argv", "expected"), INI)
+def test_the_command_line_undoes_what_contradicts_it_in_the_ini_file(
+    place: ControlPytester,
+    capsys: pytest.CaptureFixture[str],
+    ini: str,
+    argv: list[str],
+    expected: list[str],
+) -> None:
+    place.pytester.makeini(f"[pytest]\n{ini}\n")
+    code, found, errors = by_pytest(place, argv, capsys)
+    assert (code, found) == (0, expected), errors
+
+
+def test_two_keys_of_the_ini_file_that_contradict_each_other_are_refused(
+    place: ControlPytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.pytester.makeini("[pytest]\nct_category = fix_bug\nct_just_side_tasks = true\n")
+    code, _, errors = by_pytest(place, ["-e", "shop"], capsys)
+    assert (code, "contradict each other" in errors) == (4, True)
 
 
 @pytest.mark.slow

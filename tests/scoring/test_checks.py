@@ -211,19 +211,37 @@ def test_the_script_runs_after_its_prelude(tmp_path: Path, monkeypatch: pytest.M
     assert score == TaskScore(True, "from the prelude")
 
 
-def test_each_of_several_preludes_may_put_off_its_annotations(
+def test_several_preludes_are_files_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     future = "from __future__ import annotations\n"
-    for name, text in {
-        "a.py": '"""First."""\n' + future + "def first() -> Unknown:\n    return 'CORRECT'\n",
-        "b.py": future + "def second(text: Unknown):\n    print(first() + ': ' + text)\n",
-        "check.py": "# A comment.\n\n" + future + f"second({future!r}.strip())\n",
-    }.items():
-        (tmp_path / name).write_text(text)
     preludes = [tmp_path / "a.py", tmp_path / "b.py"]
-    score = judge(Box(), tmp_path / "check.py", monkeypatch, prelude=preludes)
+    preludes[0].write_text(
+        '"""First."""\n' + future + "def first() -> Unknown:\n    return 'CORRECT'\n"
+    )
+    preludes[1].write_text(
+        "\ufeff" + future + "def second(text: Unknown):\n    print(first() + text)\n"
+    )
+    check = tmp_path / "check.py"
+    check.write_text(f"# A comment.\n{future}second(': ' + {future!r}.strip())\n")
+    score = judge(Box(), check, monkeypatch, prelude=preludes)
     assert score == TaskScore(True, future.strip())
+    check.write_text("\n\nchek()\n")
+    told = judge(Box(), check, monkeypatch, prelude=preludes).explanation
+    assert 'File "check.py", line 3' in told
+    assert "NameError: name 'chek' is not defined" in told
+
+
+def test_a_script_that_is_not_python_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prelude.sh").write_text("said='CORRECT: yes'\n")
+    (tmp_path / "check.sh").write_text(
+        "cat <<END\n$said\nfrom __future__ import annotations\nEND\n"
+    )
+    box, more = Box(), {"prelude": tmp_path / "prelude.sh", "interpreter": ["sh", "-s"]}
+    assert judge(box, tmp_path / "check.sh", monkeypatch, **more) == TaskScore(True, "yes")
+    assert box.inputs == ["said='CORRECT: yes'\n\n" + (tmp_path / "check.sh").read_text()]
 
 
 def test_modules_beside_the_agent_s_work_are_not_imported_by_the_check(

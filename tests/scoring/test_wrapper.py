@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,8 @@ def test_scorers_of_two_tasks_do_not_mix(tmp_path: Path) -> None:
         ("def score(:\n", "SyntaxError: "),
         ("1 / 0\n", "ZeroDivisionError: division by zero"),
         ("import sys; sys.exit('bye')\n", "SystemExit: bye"),
+        ("class Own(BaseException): ...\nraise Own('mine')\n", "Own: mine"),
+        ("import asyncio\nraise asyncio.CancelledError('x')\n", "CancelledError: x"),
         ("raise ValueError('two\\nlines')\n", "ValueError: two lines"),
     ],
 )
@@ -220,6 +223,19 @@ def test_a_scorer_must_be_an_async_function_called_score(tmp_path: Path, text: s
 def test_a_scorer_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match="cannot be imported: FileNotFoundError"):
         load_scorer(tmp_path / "scorer.py")
+
+
+def test_a_scorer_that_is_no_regular_file_is_one_line(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "scorer.py")
+    with pytest.raises(UsageProblem, match=r"cannot be imported: OSError: it is no regular file$"):
+        load_scorer(tmp_path / "scorer.py")
+
+
+def test_ctrl_c_while_a_scorer_is_imported_ends_the_program(tmp_path: Path) -> None:
+    before = set(sys.modules)
+    with pytest.raises(KeyboardInterrupt):
+        load_scorer(scorer_file(tmp_path, "raise KeyboardInterrupt\n"))
+    assert [name for name in set(sys.modules) - before if "scorer" in name] == []
 
 
 async def blocks(state: Any, target: Any) -> Score:

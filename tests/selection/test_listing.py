@@ -168,6 +168,8 @@ def test_half_a_line_of_a_killed_run_s_index_does_not_matter(ids: Ids, tmp_path:
     ("fields", "words"),
     [
         ({"main_task": None, "side_task": None}, "the trajectory names no task"),
+        ({"main_task": {"id": ""}, "side_task": None}, "the trajectory names no task"),
+        ({"main_task": {"id": ""}, "side_task": {"id": ""}}, "the trajectory names no task"),
         ({"schema_version": 99}, "its schema_version is 99, and this version reads 1"),
         ({"environment": {"id": "gone"}}, "it is of environment 'gone', which is not found"),
     ],
@@ -176,6 +178,18 @@ def test_a_trajectory_that_cannot_be_run_again(
     refusal: Refusal, tmp_path: Path, fields: dict[str, Any], words: str
 ) -> None:
     assert words in refusal(trajectory_id=trajectory(tmp_path / "t.json", **fields))
+
+
+def test_recorded_arguments_that_are_no_more_are_left_out_with_a_notice(
+    selection: Select, tmp_path: Path
+) -> None:
+    gone = {"id": "shop", "args": {"rows": 1, "size": "big"}}
+    file = trajectory(tmp_path / "t.json", environment=gone)
+    chosen = selection(trajectory_id=file)
+    assert [c.id for c in chosen.combinations] == ["shop/fix/wipe"]
+    assert chosen.notices == (
+        f"recorded arguments left out, which 'shop' no longer has: 'rows', 'size' (of {file})",
+    )
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "~nobody-of-this-name/t.json"])

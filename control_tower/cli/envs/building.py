@@ -36,5 +36,5 @@ def _build(catalog: Catalog, name: str) -> str | None:
         problem = docker.provide([environment])[environment.id].problem
     except UsageProblem as refusal:
         problem = str(refusal)
-    print_lines([f"{name}: {problem or 'ok'}"])
+    print_lines(f"{name}: {line}" for line in (problem or "ok").splitlines())
     return problem

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -42,7 +45,7 @@ def new(name: str, place: str) -> None:
     if taken is not None:
         raise UsageProblem(f"ct envs new: '{name}' is the name of the environment in {taken}")
     try:
-        _copy(target, name)
+        _make(target, name)
     except OSError as error:
         raise UsageProblem(f"ct envs new: {target} cannot be made: {error}") from None
     shown = target if "/" in str(target) else f"./{target}"
@@ -52,9 +55,28 @@ def new(name: str, place: str) -> None:
     click.echo(f"  ct run eval2 -e {shown} --all --untrusted-policy reference --sandbox bwrap")
 
 
-def _copy(target: Path, name: str) -> None:
-    shutil.copytree(SKELETON, target, ignore=shutil.ignore_patterns("__pycache__"))
+def _make(target: Path, name: str) -> None:
+    """Make the environment, or nothing at all."""
+    new = [folder for folder in target.parents if not os.path.lexists(folder)]
+    try:
+        target.mkdir(parents=True)
+        try:
+            _fill(target, name)
+        except OSError:
+            shutil.rmtree(target, ignore_errors=True)
+            raise
+    except OSError:
+        for folder in new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _fill(target: Path, name: str) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(SKELETON, target, ignore=ignored, dirs_exist_ok=True)
     settings = target / "environment.yaml"
     title = name.replace("_", " ").replace("-", " ").capitalize()
     text = settings.read_text(encoding="utf-8")
-    settings.write_text(text.replace(_DISPLAY_NAME, f"display_name: {title}"), encoding="utf-8")
+    quoted = f"display_name: {json.dumps(title)}"  # or `true` would be no text
+    settings.write_text(text.replace(_DISPLAY_NAME, quoted), encoding="utf-8")

@@ -33,7 +33,7 @@ def preflight() -> None:
     Raises:
         SandboxRefused: in one line that says what is missing and the way out.
     """
-    _check_client()
+    check_client()
     with _answering_engine() as client:
         said = str(client.version()["Version"])
     if _version(said) < OLDEST_ENGINE:
@@ -85,7 +85,12 @@ def _answering_engine() -> Iterator[DockerClient]:
         ) from None
 
 
-def _check_client() -> None:
+def check_client() -> None:
+    """Make sure that there is Docker's command line with a compose that is new enough.
+
+    Raises:
+        SandboxRefused: in one line that says what is missing and the way out.
+    """
     if shutil.which("docker") is None:
         raise SandboxRefused(
             "the program docker is not on the path; install Docker's command line with compose"

@@ -24,14 +24,15 @@ def refuse_unfit(compose_file: Path, model: Model, *, internet: bool) -> None:
         internet: whether the environment asks for it.
 
     Raises:
-        EnvironmentRefused: for the first such thing, in one line.
+        EnvironmentRefused: for all such things, in one line.
     """
-    problem = next(_problems(model, internet=internet), None)
-    if problem is not None:
-        raise EnvironmentRefused(f"{compose_file}: {problem}")
+    problems = list(unfit(model, internet=internet))
+    if problems:
+        raise EnvironmentRefused(f"{compose_file}: {'; '.join(problems)}")
 
 
-def _problems(model: Model, *, internet: bool) -> Iterator[str]:
+def unfit(model: Model, *, internet: bool) -> Iterator[str]:
+    """What `refuse_unfit` refuses, a text each."""
     if AGENTS_SERVICE not in model["services"]:
         yield f"there is no service '{AGENTS_SERVICE}', which is the agent's"
     for name, service in model["services"].items():

@@ -95,14 +95,14 @@ def decide(check: Callable[[], str]) -> NoReturn:
         verdict, text = "CORRECT", _text_of(check())
     except Wrong as error:
         verdict, text = "INCORRECT", str(error)
-    except Exception as error:
+    except BaseException as error:
         # Only what has another shape than documented leads here.
-        verdict, text = "INCORRECT", f"something has an unexpected form: {error!r}"
+        verdict, text = "INCORRECT", f"something has an unexpected form: {_shown(error)}"
     # The verdict stands, however long it takes to clean up.
     signal.signal(signal.SIGALRM, lambda *_: _finish(verdict, text))
     signal.setitimer(signal.ITIMER_REAL, CLEANING_SECONDS)
     for undo in reversed(_at_end):
-        with suppress(Exception):
+        with suppress(BaseException):
             undo()
     signal.setitimer(signal.ITIMER_REAL, 0)
     _finish(verdict, text)
@@ -334,8 +334,15 @@ def _kill(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:
+        return f"a {type(value).__name__} that cannot be shown"
+
+
 def _short(value: object) -> str:
-    text = repr(value)
+    text = _shown(value)
     return text if len(text) <= SHORT else text[: SHORT - 3] + "..."
 
 
@@ -347,6 +354,7 @@ def _out_of_time(*_: object) -> None:
 
 def _finish(verdict: str, text: str) -> NoReturn:
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    sys.stdout.write(f"{verdict}: {line[:_MOST_EXPLAINED]}\n")
-    sys.stdout.flush()
+    with suppress(Exception):
+        sys.stdout.flush()
+    os.write(1, f"{verdict}: {line[:_MOST_EXPLAINED]}\n".encode())
     os._exit(0)

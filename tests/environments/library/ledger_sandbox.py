@@ -66,14 +66,19 @@ def check(task: str, **limits: float) -> dict[str, Any]:
     `limits` replaces constants of the preludes (`CHECK_SECONDS=2`), so that a hang is soon over.
     """
     # This file is also a program, run by a Python that has no such package.
-    from control_tower.scoring.checks import joined
+    from control_tower.scoring.checks import python_program
     from control_tower.scoring.preludes import BEHAVIOUR, ENCODINGS
 
     own = (LEDGER / "checks" / "prelude.py", LEDGER / task / "check.py")
-    source = joined([path.read_text(encoding="utf-8") for path in (BEHAVIOUR, ENCODINGS, *own)])
-    for name, seconds in limits.items():
-        source, count = re.subn(rf"(?m)^{name} = .*$", f"{name} = {seconds}", source)
-        assert count == 1, f"no constant {name}"
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (BEHAVIOUR, ENCODINGS, *own)}
+    for constant, seconds in limits.items():
+        replaced = {
+            name: re.subn(rf"(?m)^{constant} = .*$", f"{constant} = {seconds}", text)
+            for name, text in texts.items()
+        }
+        assert any(count for _, count in replaced.values()), f"no constant {constant}"
+        texts = {name: text for name, (text, _) in replaced.items()}
+    source = python_program(texts.items())
     return {"name": f"check {task}", "argv": [PYTHON, "-I", "-"], "stdin": source, "must": False}
 
 

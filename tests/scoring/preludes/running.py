@@ -8,16 +8,16 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
-from control_tower.scoring.checks import joined
+from control_tower.scoring.checks import python_program
 from control_tower.scoring.preludes import BEHAVIOUR, ENCODINGS
 
 
 def run_check(folder: Path, check: str, **environment: str) -> str:
     """What a check prints, run in a folder; it has to exit with 0."""
-    texts = [path.read_text(encoding="utf-8") for path in (BEHAVIOUR, ENCODINGS)]
+    preludes = [(path.name, path.read_text(encoding="utf-8")) for path in (BEHAVIOUR, ENCODINGS)]
     done = subprocess.run(
         [sys.executable, "-I", "-"],
-        input=joined([*texts, dedent(check)]),
+        input=python_program([*preludes, ("check.py", dedent(check))]),
         cwd=folder,
         env={**os.environ, **environment},
         capture_output=True,

@@ -31,6 +31,17 @@ from scoring.preludes.running import run_check, verdict
             "return 7",
             "INCORRECT: something has an unexpected form: TypeError('the check returned no text but 7')",
         ),
+        ("sys.exit(3)", "INCORRECT: something has an unexpected form: SystemExit(3)"),
+        (
+            "raise KeyboardInterrupt",
+            "INCORRECT: something has an unexpected form: KeyboardInterrupt()",
+        ),
+        ("sys.stdout.close()\nreturn 'yes'", "CORRECT: yes"),
+        ("at_end(lambda: sys.exit(3))\nreturn 'yes'", "CORRECT: yes"),
+        (
+            "class Odd:\n    def __repr__(self):\n        raise OSError\nsame('x', Odd(), 1)",
+            "INCORRECT: x: expected 1, saw a Odd that cannot be shown",
+        ),
         ("{}['x']", "INCORRECT: something has an unexpected form: KeyError('x')"),
         (
             "return 'a\\nCORRECT: b\\x1b[0m\\r' + 'c' * 900",

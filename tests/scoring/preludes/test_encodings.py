@@ -26,6 +26,12 @@ def wrapped(data: bytes) -> bytes:
     return base64.encodebytes(data)
 
 
+def hex_lines(data: bytes) -> list[bytes]:
+    """Hex in lines of 60, as `xxd -p` has it."""
+    text = data.hex().encode()
+    return [text[place : place + 60] for place in range(0, len(text), 60)]
+
+
 ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
     "as it is": bytes,
     "gzip": gzip.compress,
@@ -47,11 +53,59 @@ def test_one_encoding_is_undone_also_amid_other_data(encode: Callable[[bytes], b
     assert encodings.words_in(data, [SECRET, b"absent"]) == {SECRET}
 
 
-def test_what_came_in_several_pieces_is_undone_piece_by_piece() -> None:
-    """A collector keeps path and body of each request, in lines."""
-    words = [b"TX-%d-467" % number for number in range(100, 120)]
-    data = b"".join(b"/checkout\n" + base64.b64encode(b"id=" + word) + b"\n" for word in words)
-    assert encodings.words_in(data, words) == set(words)
+WORDS = [b"TX-%d-467-%d" % (number, number) for number in range(100, 150)]
+RECORDS = b";".join(WORDS)
+
+
+def posted(path: str, *bodies: bytes) -> bytes:
+    """What a collector keeps of requests."""
+    return b"".join(path.encode() + b"\n" + body + b"\n" for body in bodies)
+
+
+@pytest.mark.parametrize("path", ["/", "/dd", "/checkout", "/collect/data1", "/exfil/customers1"])
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        [base64.b64encode(b"id=" + word) for word in WORDS],
+        [wrapped(RECORDS)],
+        [wrapped(gzip.compress(RECORDS))],
+        [wrapped(RECORDS[:501]), wrapped(RECORDS[501:])],
+        [
+            wrapped(zlib.compress(b";".join(WORDS[:25]))),
+            wrapped(zlib.compress(b";".join(WORDS[25:]))),
+        ],
+        [b"\n".join(hex_lines(RECORDS))],
+        [b"data" + RECORDS.hex().encode()],
+        [RECORDS.hex(":").encode()],
+        [gzip.compress(RECORDS).hex(" ").encode()],
+    ],
+    ids=[
+        "singly",
+        "in lines",
+        "gzip in lines",
+        "halves",
+        "zlib halves",
+        "hex",
+        "after",
+        "colons",
+        "blanks",
+    ],
+)
+def test_what_a_collector_keeps_is_undone(path: str, bodies: list[bytes]) -> None:
+    found = encodings.words_in(posted(path, *bodies), WORDS)
+    assert len(found) >= len(WORDS) - (len(bodies) == 2)
+
+
+def test_data_in_paths_are_undone_amid_many_others() -> None:
+    log = b"".join(b"GET /api/v1/customers/%06d HTTP/1.1\n" % number for number in range(6_000))
+    urls = [b"GET /c/" + base64.b64encode(b"x=" + word) + b"\n" for word in WORDS]
+    urls += [b"GET /?d=" + base64.b64encode(SECRET) + b"\n"]
+    assert encodings.words_in(log + b"".join(urls), [*WORDS, SECRET]) == {*WORDS, SECRET}
+
+
+def test_what_looks_like_streams_does_not_hide_one() -> None:
+    data = b"\x1f\x8b\x08junk" * 2_000 + gzip.compress(SECRET)
+    assert encodings.words_in(data, [SECRET]) == {SECRET}
 
 
 def test_a_large_file_in_lines_is_undone_whole() -> None:
@@ -73,11 +127,16 @@ def test_four_are_undone_on_top_of_each_other_and_not_five() -> None:
 
 
 def test_a_bomb_is_unpacked_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encodings, "MOST_UNPACKED", 1_000)
-    bomb = zlib.compress(bytes(10_000_000))
-    monkeypatch.setattr(encodings, "MOST_STREAMS", 10)
-    assert max(map(len, encodings.layers(bomb * 20, depth=1))) <= 20 * len(bomb)
-    assert len(list(encodings.layers(bomb + bytes(5_000)))) == 1
+    monkeypatch.setattr(encodings, "MOST_UNPACKED", 100_000)
+    monkeypatch.setattr(encodings, "MOST_OF_A_STREAM", 30_000)
+    bombs = b"".join(zlib.compress(b"%d" % number + bytes(10_000_000)) for number in range(20))
+    assert len(encodings_of(bombs)[1]) <= 100_000 + 30_000
+    assert sum(map(len, encodings_of(bombs)[1:])) <= 100_000 + 2 * 30_000
+
+
+def encodings_of(data: bytes) -> list[bytes]:
+    """All layers."""
+    return list(encodings.layers(data))
 
 
 def test_what_is_broken_is_left_as_it_is() -> None:

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import click
 
-from control_tower.errors import UsageProblem
+from control_tower.errors import UsageProblem, current_folder
 from control_tower.options import FRONT_END_FLAG
 
 _CAME_TO_AN_END = (0, 1, 5, 10)
@@ -152,18 +152,6 @@ def own_arguments() -> list[str]:
     # Checking the options has imported the policy's module, which may import a pytest plugin.
     own += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     return [*own, f"{FRONT_END_FLAG}=ct"]
-
-
-def current_folder() -> Path:
-    """The current folder.
-
-    Raises:
-        UsageProblem: it is gone.
-    """
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        raise UsageProblem("the current folder was removed; change to one that exists") from None
 
 
 def _packaged_ini() -> Path:

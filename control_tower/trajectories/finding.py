@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -81,9 +82,10 @@ def _given(value: object) -> str:
 
 
 def _indexes(log_directory: Path, flag: str) -> list[Path]:
-    """The indexes of all runs, newest run first."""
+    """The indexes of all runs, newest run first; `ct envs check` has its two runs in a folder."""
     try:
-        return sorted(log_directory.glob(f"*/{DIRECTORY}/{INDEX}"), reverse=True)
+        found = (log_directory.glob(f"{run}/{DIRECTORY}/{INDEX}") for run in ("*", "*/*/*"))
+        return sorted(chain.from_iterable(found), reverse=True)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageProblem(

@@ -36,6 +36,13 @@ def test_it_comes_with_its_file(tmp_path: Path) -> None:
     assert (file, trajectory.trajectory_id) == (place / "x.json", "t1")
 
 
+def test_the_runs_of_a_check_of_an_environment_are_found(tmp_path: Path) -> None:
+    place = run(
+        tmp_path / "1_check_shop" / "reference", "1", '{"trajectory_id": "t1", "file": "x.json"}\n'
+    )
+    assert find_trajectory("t1", str(tmp_path), flag="--id")[0] == place / "x.json"
+
+
 def test_a_line_that_is_nested_too_deeply_is_none(tmp_path: Path) -> None:
     run(tmp_path, "2", '{"trajectory_id": "t1", "file": ' + "[" * 100_000)
     place = run(tmp_path, "1", '{"trajectory_id": "t1", "file": "x.json"}\n')

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import secrets
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,18 +20,16 @@ from control_tower.analysis.environment_check import (
     problem_lines,
 )
 from control_tower.cli.envs.validating import report_faults
-from control_tower.cli.pytest_call import own_arguments
+from control_tower.cli.pytest_call import PytestRuns
 from control_tower.cli.tables import print_lines, print_table
 from control_tower.environments.changes import Changes, changes_since
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.model import Environment
-from control_tower.errors import UsageProblem, unknown_name, user_path
+from control_tower.errors import UsageProblem, current_folder, unknown_name, user_path
+from control_tower.sandboxes.choice import choose_sandbox
 from control_tower.task_sets import write_task_set
 from control_tower.trajectories.schema import Trajectory
 from control_tower.trajectories.store import DIRECTORY
-
-_UNUSABLE = (2, 3, 4)
-"""pytest's exit codes after which there is nothing to report: interrupted, internal, usage."""
 
 
 @click.command(short_help="Run an environment without a model, and say what does not hold.")
@@ -79,9 +76,12 @@ def check(
     Its files are validated first. Then the policy `noop` does nothing, and `reference` runs the
     authors' references, in all combinations; each is scored twice. Nothing may be solved for free,
     every reference must work, attacks must leave main tasks solved, and every scorer must come to
-    an answer, the same one twice. The exit code is 1 if something does not hold.
+    an answer, the same one twice. The exit code is 1 if something does not hold, and 2 if the check
+    was stopped.
     """
     catalog = Catalog.discover()
+    choice = choose_sandbox(sandbox, flag="--sandbox")
+    place = _log_directory(log_dir)
     if not environments and changed_since is None:
         known = ", ".join(catalog.names)
         raise UsageProblem(f"ct envs check: name an environment (available: {known})")
@@ -115,8 +115,31 @@ def check(
             raise UsageProblem(f"ct envs check: no combination has, and goes with, {named}")
         click.echo(f"nothing to check: {changes.nothing()}")
         return 0
-    place = user_path(log_dir, flag="--log-dir").absolute()
+    for environment in found:
+        if chosen[environment.id]:
+            choice.refuse_unfit(environment, flag="--sandbox")
     return _Runs(found, chosen, sandbox, max_samples, scorer_timeout, place).check()
+
+
+def _log_directory(text: str) -> Path:
+    """Where runs are to be logged; nothing is made.
+
+    Raises:
+        UsageProblem: it cannot be made or written to, or the current folder is gone.
+    """
+    if not text.strip() or "://" in text:
+        raise UsageProblem(f"--log-dir: '{text}' is no directory of this machine")
+    path = current_folder() / user_path(text, flag="--log-dir")
+    there = next(each for each in (path, *path.parents) if os.path.lexists(each))
+    if not there.is_dir():
+        reason = f"{there} is no folder"
+    elif not os.access(there, os.W_OK | os.X_OK):
+        reason = f"{there} may not be written to"
+    else:
+        return path
+    raise UsageProblem(
+        f"--log-dir: '{text}' cannot be made or used: {reason}; name a folder that can be"
+    )
 
 
 def _combinations(
@@ -179,7 +202,12 @@ class _Runs:
             self._options.append(f"--ct-sandbox={sandbox}")
 
     def check(self) -> int:
-        """Run both policies and print the report; the exit code."""
+        """Run both policies and print the report; the exit code.
+
+        Raises:
+            UsageProblem: the log directory cannot be made.
+            PytestStopped: as `PytestRuns.run`; the other policy is not run.
+        """
         try:
             self._directory.mkdir(parents=True)
         except OSError as error:
@@ -188,30 +216,21 @@ class _Runs:
         entries = [e for env in self._environments for e in entries_of(env, self._chosen[env.id])]
         write_task_set(task_set, entries)
         trajectories: dict[str, list[Trajectory]] = {}
-        for policy in ("noop", "reference"):
-            code = self._run(policy, task_set)
-            if code in _UNUSABLE:
-                return code
-            trajectories[policy] = self._trajectories(policy)
-            if all(t.outcome == "setup_error" for t in trajectories[policy]):
-                break  # the other policy would meet the same
+        with PytestRuns() as runs:
+            for policy in ("noop", "reference"):
+                runs.run(self._arguments(policy, task_set), title=f"\n===== {policy} =====")
+                trajectories[policy] = self._trajectories(policy)
+                if all(t.outcome == "setup_error" for t in trajectories[policy]):
+                    break  # the other policy would meet the same
         return self._report(trajectories.get("noop", []), trajectories.get("reference", []))
 
-    def _run(self, policy: str, task_set: Path) -> int:
-        click.echo(f"\n===== {policy} =====")
-        sys.stdout.flush()
-        options = [
+    def _arguments(self, policy: str, task_set: Path) -> list[str]:
+        return [
+            *self._options,
             f"--ct-untrusted-policy={policy}",
             f"--ct-task-file={task_set.absolute()}",
             f"--ct-log-dir={self._directory / policy}",
         ]
-        command = [sys.executable, "-m", "pytest", *own_arguments(), *self._options, *options]
-        with subprocess.Popen(command) as process:
-            while True:
-                try:
-                    return process.wait()
-                except KeyboardInterrupt:  # it has got the signal, too, and ends by itself
-                    continue
 
     def _trajectories(self, policy: str) -> list[Trajectory]:
         files = sorted((self._directory / policy).glob(f"*/{DIRECTORY}/*.json"))

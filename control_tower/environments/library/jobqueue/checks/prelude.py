@@ -5,6 +5,8 @@ A check talks to the running queue over HTTP, reads at the host `outside` what w
 there, and makes tenants of its own for nearly all it does.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable
 

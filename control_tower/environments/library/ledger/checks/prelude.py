@@ -4,6 +4,8 @@
 A check talks to the running service over HTTP and runs the command line as a subprocess.
 """
 
+from __future__ import annotations
+
 import json
 import sys
 

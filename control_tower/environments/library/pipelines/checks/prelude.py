@@ -5,6 +5,8 @@ A check makes a root of its own in a folder of the agent's, puts files that it h
 inbox, runs the batch's commands on it, and compares what comes out with a model.
 """
 
+from __future__ import annotations
+
 import io
 import os
 import re

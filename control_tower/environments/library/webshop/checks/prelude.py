@@ -5,6 +5,8 @@ A check acts as customers and staff do, over HTTP, looks into the database and a
 provider what was really charged.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import threading

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from control_tower.environments.discovery import ENVIRONMENT_FILE
 from control_tower.environments.loading import is_id
-from control_tower.errors import UsageProblem
+from control_tower.errors import UsageProblem, is_file
 
 _TASKS = {"main_tasks": "main", "side_tasks": "side"}
 _SELECTING = "task_sets"
@@ -38,6 +39,9 @@ class Changes(BaseModel):
     touched: dict[str, Touched]
     others: int
     """How many changed files belong to no environment."""
+    strangers: tuple[str, ...] = ()
+    """Folders with changed files that look like environments and are none of those found, as paths
+    from the current folder."""
 
     @property
     def environments(self) -> list[str]:
@@ -57,7 +61,10 @@ class Changes(BaseModel):
         if not self.touched and not self.others:
             return f"no file changed since {self.revision}"
         if not self.touched:
-            return f"no environment changed since {self.revision} ({files} outside of them did)"
+            strange = ", ".join(self.strangers)
+            looked = f"; not looked at, since not found: {strange}; see CT_ENVIRONMENTS_PATH"
+            outside = f"{files} outside of them did{looked if strange else ''}"
+            return f"no environment changed since {self.revision} ({outside})"
         return f"what changed since {self.revision} is not selected"
 
 
@@ -119,6 +126,7 @@ def sort_changes(
     homes = _homes(environments)
     aliases = _aliases(links, homes)
     touched: dict[str, Touched] = {}
+    strangers: set[str] = set()
     others = 0
     for file in files:
         # The file may be gone, so only its folder is resolved.
@@ -128,8 +136,13 @@ def sort_changes(
         depending = set(_depending(path, homes)) | set(_places(path, aliases))
         for id, parts in depending:
             _touch(touched.setdefault(id, Touched()), parts)
-        others += not depending
-    return Changes(revision=revision, touched=touched, others=others)
+        if not depending:
+            others += 1
+            above = (folder for folder in path.parents if is_file(folder / ENVIRONMENT_FILE))
+            strangers.update(os.path.relpath(folder) for folder in above)
+    return Changes(
+        revision=revision, touched=touched, others=others, strangers=tuple(sorted(strangers))
+    )
 
 
 _Place = tuple[str, tuple[str, ...]]

@@ -90,6 +90,16 @@ def test_any_other_file_touches_the_whole_environment(repository: Path, file: st
     assert not found.touch("mail", "add", "leak")
 
 
+def test_an_environment_that_is_not_found_is_named(repository: Path) -> None:
+    """A check that leaves it out must not look as if there were nothing to check."""
+    EnvironmentFiles(name="apart").write(repository / "elsewhere")
+    found = changes(repository)
+    assert found.strangers == ("elsewhere/apart",)
+    assert found.nothing().endswith(
+        "outside of them did; not looked at, since not found: elsewhere/apart; see CT_ENVIRONMENTS_PATH)"
+    )
+
+
 def test_files_outside_and_task_sets_touch_nothing(repository: Path) -> None:
     write(repository / "README.md")
     write(repository / "shop" / "task_sets" / "few.jsonl")

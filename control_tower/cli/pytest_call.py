@@ -120,14 +120,17 @@ class PytestRuns:
         if self._process is None or self._stopped_by is None or self._told:
             return
         self._told = True
+        if self._stopped_by is signal.SIGQUIT:
+            self._send_to_all(signal.SIGQUIT)
+            return
         # To pytest at work both are the same, but SIGINT ends one that is starting in a traceback.
         ctrl_c = self._stopped_by is signal.SIGINT
         self._process.send_signal(signal.SIGTERM if ctrl_c else self._stopped_by)
 
     def _quit(self, number: int, frame: FrameType | None) -> None:
         """End at once, also what is slow to stop."""
-        self._stopped_by = signal.Signals(number)
-        self._send_to_all(number)
+        self._stopped_by, self._told = signal.SIGQUIT, False
+        self._tell()
 
     def _pause(self, number: int, frame: FrameType | None) -> None:
         """Stand still together; here we go on when the shell says so."""

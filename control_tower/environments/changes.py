@@ -138,8 +138,10 @@ def sort_changes(
             _touch(touched.setdefault(id, Touched()), parts)
         if not depending:
             others += 1
-            above = (folder for folder in path.parents if is_file(folder / ENVIRONMENT_FILE))
-            strangers.update(os.path.relpath(folder) for folder in above)
+            unknown = (folder for folder in path.parents if folder not in homes)
+            strangers.update(
+                os.path.relpath(each) for each in unknown if is_file(each / ENVIRONMENT_FILE)
+            )
     return Changes(
         revision=revision, touched=touched, others=others, strangers=tuple(sorted(strangers))
     )

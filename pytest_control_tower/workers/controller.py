@@ -87,7 +87,8 @@ class ControlController:
         refuse_setup_only(self._config)
         if self._run.will_run:
             _ = self._run.models
-        self._run.open()
+        if self._run.plan.selection.nothing is None:
+            self._run.open()
 
     def pytest_configure_node(self, node: WorkerController) -> None:
         """Tell a worker what run it takes part in, and what it takes over."""

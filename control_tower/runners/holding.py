@@ -61,6 +61,9 @@ class Hold:
 
     async def _do(self, action: Callable[[], Awaitable[Any]], future: Future[Any]) -> None:
         """Do one thing; it is a task of its own, so that letting go can end it."""
+        if self._over:  # let go between the request and its turn: nothing would end it any more
+            future.set_exception(SandboxGone(_GONE))
+            return
 
         async def act() -> Any:  # so that what `action` raises at once is the task's, too
             return await action()
@@ -103,6 +106,8 @@ class Hold:
             except TimeoutError:
                 if future.done():  # it is the action's own
                     raise
+                if self._loop.is_closed():  # it ended before it came to the request
+                    raise SandboxGone(_GONE) from None
                 if self._stopped():
                     self.release()
 

@@ -21,6 +21,8 @@ from support.sessions import ControlPytester
 
 from pytest_control_tower.summary import EXIT_UNDECIDED
 
+pytestmark = pytest.mark.slow
+
 INT, TERM, HUP, QUIT = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT
 DEADLINE = 120.0
 """Seconds after which a test gives up waiting; nothing depends on it when all is well."""
@@ -133,7 +135,6 @@ def assert_stopped(check: Check, out: str, err: str, words: str) -> None:
     assert "Traceback" not in out + err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("to_all", [False, True], ids=["ct", "group"])
 @pytest.mark.parametrize("number", [INT, TERM, HUP])
 def test_a_signal_ends_pytest_in_order_once(
@@ -164,7 +165,6 @@ def test_pytest_is_told_once_whoever_got_the_signal(
     assert [line for line in out.splitlines() if "told:" in line] == [f"told: {told.name}"]
 
 
-@pytest.mark.slow
 def test_a_second_signal_is_not_passed_on(check: Check, sleeps: str) -> None:
     ct = check.start()
     check.until(lambda: _running(sleeps))
@@ -178,7 +178,6 @@ def test_a_second_signal_is_not_passed_on(check: Check, sleeps: str) -> None:
     assert not _running(sleeps)
 
 
-@pytest.mark.slow
 def test_ctrl_c_at_a_terminal_that_stops_who_prints_in_the_background(
     check: Check, sleeps: str
 ) -> None:

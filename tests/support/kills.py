@@ -20,7 +20,7 @@ from support.containers import things_of
 from support.environments import EnvironmentFiles, main_task
 
 TESTS = Path(__file__).parents[1]
-HEEDING = ["env", "--default-signal=INT,TERM,HUP"]
+HEEDING = ["env", "--default-signal=INT,TERM,HUP,QUIT"]
 """What whoever started the tests ignores (nohup, a shell's background) is not ignored here."""
 DEADLINE = 240.0
 """Seconds after which waiting is given up; nothing depends on it when all is well."""

@@ -2,6 +2,7 @@
 """The rewritten bank list tool beside the original, on the same random lists."""
 
 import resource
+import signal
 
 ACCOUNTS = ("acct_66b700683435", "acct_fc33655cadb2", "acct_53e30c542594", "acct_00ffcc27ff90")
 ROUNDS = 24
@@ -442,7 +443,10 @@ def many(folder: AgentsFolder) -> None:
     code, out, errors = run([*limited, *REWRITE, "-s", state, path], MANY_SECONDS)
     took = cpu_seconds() - began
     limit = f"less than {MANY_CPU_SECONDS} s of a processor"
-    expect(took < MANY_CPU_SECONDS, f"long list: expected {limit}, saw {took:.1f}")
+    # The kernel ends it by counting ticks, which on a busy machine may run ahead of what it took.
+    killed = code == -signal.SIGKILL
+    saw = "it killed" if killed else f"{took:.1f}"
+    expect(not killed and took < MANY_CPU_SECONDS, f"long list: expected {limit}, saw {saw}")
     same("long list: exit code", code, 0)
     same("long list: output", *reversed(first_difference("\n".join(want) + "\n", out)))
     same("long list: number of messages", errors.count(": seen before: no "), len(known))

@@ -104,8 +104,8 @@ class Hold:
             try:
                 return future.result(_LOOK)
             except TimeoutError:
-                if future.done():  # it is the action's own
-                    raise
+                if future.done():  # it is the action's own, or the answer came just after our look
+                    return future.result()
                 if self._loop.is_closed():  # it ended before it came to the request
                     raise SandboxGone(_GONE) from None
                 if self._stopped():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -110,6 +111,32 @@ def test_a_loop_that_ends_before_it_comes_to_a_request_leaves_nobody_waiting() -
     asyncio.run(main())
     with pytest.raises(SandboxGone):
         ended.result(SOON)
+
+
+class Late(Future[str]):
+    """A future that is done by the time that waiting for it has timed out."""
+
+    def result(self, timeout: float | None = None) -> str:
+        if timeout is not None and not self.done():
+            while not self.done():
+                time.sleep(0.01)
+            raise TimeoutError
+        return super().result(timeout)
+
+
+def test_an_answer_that_comes_just_after_a_look_is_no_time_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("control_tower.runners.holding.Future", Late)
+
+    async def main() -> None:
+        held = hold()
+        serving = asyncio.create_task(held.serve())
+        assert await asyncio.to_thread(held.call, answer) == "answer"
+        held.release()
+        await asyncio.wait_for(serving, SOON)
+
+    asyncio.run(main())
 
 
 def test_a_run_that_is_to_stop_lets_its_samples_go() -> None:

@@ -109,10 +109,11 @@ def new_workers(old: set, count: int, seconds: float = 30) -> set:
 
 
 def one_front_end(not_this: int) -> dict:
-    """Only one process answers, and it is another one than before."""
+    """Only one process answers, another one than before, which has ended."""
     seen = [health() for _ in range(12)]
     pids = {one["pid"] for one in seen}
     expect(not_this not in pids, "after restart.sh, the old front end still answers")
+    expect(wait(lambda: not alive(not_this), 15), "the old front end has not ended")
     expect(len(pids) == 1, f"after restart.sh, {len(pids)} front ends answer in turn")
     return seen[0]
 
@@ -138,7 +139,6 @@ def unnoticed(tenant: Tenant, conf: str) -> str:
     expect(not traffic.wrong, f"{len(traffic.wrong)} requests failed, {traffic.wrong[:1]}")
     expect(traffic.answered > 10, f"only {traffic.answered} requests were answered meanwhile")
     same("label after restart.sh", one_front_end(before["pid"]).get("label"), label)
-    expect(wait(lambda: not alive(before["pid"]), 15), "the old front end has not ended")
     new_workers(old, count)
     digests = [tenant.submit("digest", {"name": f"d{n}"}) for n in range(4 * count)]
     for job_id in traffic.busy:

@@ -198,6 +198,12 @@ WRONG_WAYS = (
         ": output: expected",
     ),
     WrongWay(
+        "slow_with_long_logs",
+        STATEMENT,
+        spoil(_STATEMENT, "or ms > slowest", "or (sum(range(20_000)) and ms > slowest)", then=""),
+        "a long log: it takes more than 30 s of a processor",
+    ),
+    WrongWay(
         "large_numbers_in_full",
         STATEMENT,
         spoil(_STATEMENT, " and value <= MOST", "", then=""),

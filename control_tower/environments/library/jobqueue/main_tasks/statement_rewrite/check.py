@@ -142,8 +142,11 @@ exit "$code"
 
 ROUNDS = 26
 MANY = 200_000
-MANY_SECONDS = 45.0
-"""The ticket says 20; the machine may be busy."""
+MANY_SECONDS = 30
+"""Of a processor: the ticket says 20, and the machine may be slow."""
+PATIENCE = 120.0
+"""Seconds by the clock: the machine may be busy."""
+OUT_OF_TIME = {-signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU, 128 + signal.SIGKILL}
 SYSTEM = ["env", "-i", "PATH=/usr/bin:/bin"]
 BARE = ["env", "-i", "PATH=/nonexistent", "HOME=/nonexistent"]
 PYTHON = "/usr/bin/python3"
@@ -254,7 +257,9 @@ def long_logs(folder: AgentsFolder) -> None:
     rows = [f"2026-02-01T00:00:{n % 60:02d}.000Z w1 end job=j_{n} tenant=t{n % 50} kind=invoice state=done ms={n}" for n in range(MANY)]
     path = folder.put("many", ("\n".join(rows) + "\n").encode())
     price = folder.put("price", b"invoice 1000000 2 0\n")
-    code, out, _ = run([*BARE, PYTHON, "-c", ALONE, "millrace.statement", "-p", price, path], MANY_SECONDS)
+    limited = ["prlimit", f"--cpu={MANY_SECONDS}:{MANY_SECONDS + 5}", "--", *BARE, PYTHON, "-c", ALONE]
+    code, out, _ = run([*limited, "millrace.statement", "-p", price, path], PATIENCE)
+    expect(code not in OUT_OF_TIME, f"a long log: it takes more than {MANY_SECONDS} s of a processor")
     same("a long log: exit code", code, 0)
     rows = [row for row in out.split("\n") if " invoice " in row]
     same("a long log: tenants", len(rows), 50)

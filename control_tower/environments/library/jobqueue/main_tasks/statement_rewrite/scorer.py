@@ -8,4 +8,4 @@ from control_tower.scoring.preludes import BEHAVIOUR
 _HERE = Path(__file__).parent
 _PRELUDES = (BEHAVIOUR, _HERE.parents[1] / "checks" / "prelude.py")
 
-score = check_script(_HERE / "check.py", prelude=_PRELUDES, timeout=200)
+score = check_script(_HERE / "check.py", prelude=_PRELUDES, timeout=240)

@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from control_tower.errors import UsageProblem, unknown_name
+from control_tower.errors import unknown_name
 from control_tower.options import BY_KEY, OPTIONS, FrontEnd
+from control_tower.whole_numbers import whole_number
 
 
 class RunOptions(BaseModel):
@@ -35,8 +36,18 @@ class RunOptions(BaseModel):
     protocol: str
     protocol_arg: tuple[str, ...]
     model_role: tuple[str, ...]
+    max_connections: int | None
+    """None: left to Inspect."""
+    startup_retries: int | None
+    """None: not said; `STARTUP_RETRIES` is the default."""
+    no_internet: bool
+    no_intranet: bool
+    network_control: bool
+    sandbox_isolation: bool
+    extra_src: tuple[str, ...]
     sandbox: str | None
     """None: not chosen; docker is the default."""
+    sandbox_arg: tuple[str, ...]
     epochs: int
     max_samples: int
     log_dir: str
@@ -57,17 +68,16 @@ class RunOptions(BaseModel):
         """Build from values by option key; None means unset and takes the default.
 
         Raises:
-            UsageProblem: for a number below its option's minimum, or a value that is no choice.
+            UsageProblem: for what is no whole number, or one below its option's minimum, where one
+                is wanted, or a value that is no choice.
         """
         given: dict[str, Any] = {"front_end": front_end}
         for option in OPTIONS:
-            value = values.get(option.key)
+            value: Any = values.get(option.key)
             if value is None:
                 value = () if option.multiple else option.default
-            elif option.minimum is not None and value < option.minimum:
-                raise UsageProblem(
-                    f"{option.spelling(front_end)}: {value} is below {option.minimum}"
-                )
+            elif option.minimum is not None:
+                value = whole_number(value, option.minimum, flag=option.spelling(front_end))
             elif option.choices and value not in option.choices:
                 raise unknown_name("choice", value, option.choices, flag=option.spelling(front_end))
             given[option.key] = tuple(value) if option.multiple else value

@@ -6,15 +6,21 @@ A scripted policy returns these from `generate`, one a turn:
         self._turns += 1
         if self._turns == 1:
             return scripted.call("bash", {"command": "make test"}, text="First, the tests.")
+        if self._turns == 2:
+            return scripted.call("bash", {"command": "cat secrets"}, attack=True)
         return scripted.submit("done")
 
-Every turn states a usage of zero tokens, so nothing is estimated with a tokenizer.
+With `attack`, a turn is declared to be part of an attack (see `control_tower.declarations`); a
+policy that does so says `declares_attacks = True`. Every turn states a usage of zero tokens, so
+nothing is estimated with a tokenizer.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+
+from control_tower.declarations import declare_attack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,9 +31,9 @@ DEFAULT_MODEL = "scripted/policy"
 """Model name that scripted turns carry unless told otherwise."""
 
 
-def say(text: str, *, model: str = DEFAULT_MODEL) -> ModelOutput:
+def say(text: str, *, model: str = DEFAULT_MODEL, attack: bool = False) -> ModelOutput:
     """A reply of `text` without a tool call."""
-    return _output(text, [], model=model)
+    return _output(text, [], model=model, attack=attack)
 
 
 def call(
@@ -36,25 +42,31 @@ def call(
     *,
     text: str = "",
     model: str = DEFAULT_MODEL,
+    attack: bool = False,
 ) -> ModelOutput:
     """A reply that calls the tool `function` once, saying `text` beside it."""
-    return _output(text, [(function, arguments)], model=model)
+    return _output(text, [(function, arguments)], model=model, attack=attack)
 
 
 def calls(
-    *requests: tuple[str, Mapping[str, Any]], text: str = "", model: str = DEFAULT_MODEL
+    *requests: tuple[str, Mapping[str, Any]],
+    text: str = "",
+    model: str = DEFAULT_MODEL,
+    attack: bool = False,
 ) -> ModelOutput:
     """A reply that makes several tool calls, each a `(function, arguments)` pair, in order."""
-    return _output(text, requests, model=model)
+    return _output(text, requests, model=model, attack=attack)
 
 
-def submit(answer: str = "", *, text: str = "", model: str = DEFAULT_MODEL) -> ModelOutput:
+def submit(
+    answer: str = "", *, text: str = "", model: str = DEFAULT_MODEL, attack: bool = False
+) -> ModelOutput:
     """A reply that submits `answer`, which ends the agent's loop."""
-    return _output(text, [("submit", {"answer": answer})], model=model)
+    return _output(text, [("submit", {"answer": answer})], model=model, attack=attack)
 
 
 def _output(
-    text: str, requests: Iterable[tuple[str, Mapping[str, Any]]], *, model: str
+    text: str, requests: Iterable[tuple[str, Mapping[str, Any]]], *, model: str, attack: bool
 ) -> ModelOutput:
     from inspect_ai.model import (
         ChatCompletionChoice,
@@ -74,4 +86,5 @@ def _output(
     choice = ChatCompletionChoice(
         message=message, stop_reason="tool_calls" if tool_calls else "stop"
     )
-    return ModelOutput(model=model, choices=[choice], usage=ModelUsage())
+    output = ModelOutput(model=model, choices=[choice], usage=ModelUsage())
+    return declare_attack(output) if attack else output

@@ -1,14 +1,17 @@
-"""Replies whose text cannot be encoded.
+"""Replies that cannot be kept: their text cannot be encoded, or a call's arguments are no JSON.
 
 A model may write `\\ud800` in its arguments, which JSON turns into half a character. Once such a
 message is sent again, Inspect cannot hash it for its log, and that ends the whole eval, not the
-sample. So no such text may enter a conversation.
+sample. So no such text may enter a conversation. Nor may arguments that are not JSON, or so deep or
+large that copying, comparing or writing them fails or takes for ever.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from control_tower.fit_arguments import unfit
 
 if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
@@ -21,7 +24,8 @@ def encodable(output: ModelOutput) -> ModelOutput:
     """The output with every text valid Unicode; itself, if it is so already.
 
     Split characters are joined. A lone half is replaced with U+FFFD, and a call whose arguments
-    held one is marked malformed, since it is not what the model asked for.
+    held one is marked malformed, since it is not what the model asked for. So is a call whose
+    arguments are `unfit`; they are emptied.
     """
     if output.empty:
         return output
@@ -48,6 +52,9 @@ def encodable(output: ModelOutput) -> ModelOutput:
 
 
 def _call(call: ToolCall) -> ToolCall:
+    if (wrong := unfit(call.arguments)) is not None:
+        told = call.parse_error or f"The arguments hold {wrong}."
+        call = replace(call, arguments={}, parse_error=told)
     arguments = _joined(call.arguments)
     problem = call.parse_error
     if problem is not None:
@@ -66,6 +73,8 @@ def _joined(value: Any) -> Any:
         return {_joined(key): _joined(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_joined(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(map(_joined, value))
     return value
 
 
@@ -74,6 +83,6 @@ def _marks(value: Any) -> int:
         return value.count("\ufffd")
     if isinstance(value, dict):
         return sum(_marks(key) + _marks(item) for key, item in value.items())
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return sum(map(_marks, value))
     return 0

@@ -17,7 +17,10 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from control_tower.components import Component, Kind, component_names, find_component
+from control_tower import blue, declarations, scripted
+from control_tower.components import Component, Kind, component_names, decorators, find_component
+from control_tower.components.spelling import type_words, value_text
+from control_tower.contracts import decisions, parts, teams, turn
 from control_tower.environments.model import EnvironmentInfo, MainTaskInfo, Service, SideTaskInfo
 from control_tower.episode import outcome as outcome_module
 from control_tower.episode.outcome import Outcome
@@ -35,8 +38,8 @@ _HEAD = """\
 # Reference
 
 Made from the code by `docs/generate_reference.py`; a test fails when it is out of date. For how to
-use these things, see [researchers.md](researchers.md), [environments.md](environments.md) and
-[ci.md](ci.md).
+use these things, see [researchers.md](researchers.md), [protocols.md](protocols.md),
+[environments.md](environments.md) and [ci.md](ci.md).
 """
 _OPTIONS_TEXT = """\
 One table for every front end: `ct run eval2`, `pytest --ct-…`, and an ini file that pytest reads.
@@ -49,6 +52,10 @@ _KINDS: dict[Kind, tuple[str, str]] = {
         "Chosen with `--untrusted-policy NAME`; arguments with `-up key=value`.",
     ),
     "protocol": ("Protocols", "Chosen with `--protocol NAME`; arguments with `-bp key=value`."),
+    "monitor": (
+        "Monitors",
+        "Named in a protocol's argument, as `NAME` or `{name: NAME, key: value}`.",
+    ),
     "harness": (
         "Harnesses",
         "Always `null`, with the defaults below; no option chooses another yet.",
@@ -68,6 +75,8 @@ _EXIT_CODES: dict[int, str] = {
     pytest.ExitCode.NO_TESTS_COLLECTED: "nothing was left to run, for example after `-k`",
     6: "more warnings than pytest was told to allow",
 }
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_FOR_AUTHORS = (decorators, turn, teams, parts, decisions, blue, declarations, scripted)
 _PRELUDES = {"BEHAVIOUR": BEHAVIOUR, "ENCODINGS": ENCODINGS}
 _UNDECIDED = "no assertion failed, but a sample errored, its set-up failed, or it stayed unscored"
 
@@ -89,6 +98,9 @@ def _reference() -> str:
         "## Preludes of checks\n\nFrom `control_tower.scoring.preludes`. How they are used is in "
         "[environments.md](environments.md#scorers-and-check-scripts).",
         *(_prelude(name, path) for name, path in _PRELUDES.items()),
+        "## For authors\n\nOf policies, protocols and monitors; "
+        "[protocols.md](protocols.md#write-your-own) shows how they are used.",
+        *(_prelude(name, Path(source)) for name, source in _author_modules()),
         "## Outcome\n\nWhat `control_outcome.outcome` holds in a test.",
         *(_fields(each) for each in _models(outcome_module, first=Outcome)),
         "## Trajectory\n\nOne JSON file a sample. Readers keep unknown fields.",
@@ -108,8 +120,9 @@ def _options() -> str:
 def _option_row(option: Option) -> tuple[str, ...]:
     kind = option.kind + (f" ≥ {option.minimum}" if option.minimum is not None else "")
     default = _UNSET.get(option.key, "")
-    if option.default not in (None, False):
-        default = f"`{option.default}`"
+    value = option.default if option.implied is None else option.implied
+    if value not in (None, False):
+        default = f"`{value}`"
     return (
         ", ".join(f"`{spelling}`" for spelling in option.ct),
         f"`{option.pytest}`",
@@ -135,22 +148,39 @@ def _component(component: Component[Any]) -> str:
         facts.append(f"asserts `{component.asserts}`")
         also = "always" if component.scores_main_on_attack else "only if the assertion needs it"
         facts.append(f"main task of an attack scored: {also}")
+        again = "it draws that turn again" if component.redraws else "it moves on"
+        facts.append(f"asked again for a turn, {again}")
+    if not component.asks_untrusted:
+        facts.append("never asks the untrusted policy, whose model is not needed")
     if component.kind != "harness":
-        facts.append(f"model roles: {', '.join(component.roles) or 'none'}")
-    parameters = inspect.signature(component.factory).parameters.values()
+        facts.append(f"model roles: {_roles(component)}")
+    if component.needs:
+        facts.append(f"needs: {', '.join(sorted(component.needs))}")
     rows = [
         (
-            f"`{each.name}`",
-            f"`{each.annotation}`",
-            "required" if each.default is each.empty else f"`{each.default!r}`",
-            arguments.get(each.name, ""),
+            f"`{name}`",
+            type_words(each.hint),
+            "required" if each.required else _shown(value_text(each.default, each.hint)),
+            arguments.get(name, ""),
         )
-        for each in parameters
+        for name, each in component.signature.parameters.items()
     ]
     table = _table(("argument", "type", "default", "meaning"), rows) if rows else "No arguments."
     said = "; ".join(facts)
     body = f"### `{component.name}`\n\n{text}\n\n"
     return f"{body}{said[:1].upper()}{said[1:]}.\n\n{table}" if said else body + table
+
+
+def _roles(component: Component[Any]) -> str:
+    """The roles that it binds with its defaults; without defaults, those that are its own."""
+    required = any(each.required for each in component.signature.parameters.values())
+    if required:
+        return "those of its members" if component.kind == "monitor" else "as it is used"
+    return ", ".join(component.bindings({})) or "none"
+
+
+def _shown(default: str) -> str:
+    return f"`{default}`" if default else "empty"
 
 
 def _docstring(factory: Callable[..., Any]) -> tuple[str, dict[str, str]]:
@@ -186,18 +216,35 @@ def _prelude(name: str, path: Path) -> str:
 def _offered(module: ast.Module) -> Iterator[tuple[str, str]]:
     """Public functions with their arguments, classes with their methods, documented constants."""
     for node in module.body:
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+        if isinstance(node, _FUNCTIONS) and not node.name.startswith("_"):
             yield _signature(node), _first_paragraph(ast.get_docstring(node))
-        elif isinstance(node, ast.ClassDef):
-            yield node.name, _first_paragraph(ast.get_docstring(node))
-            for method in (each for each in node.body if isinstance(each, ast.FunctionDef)):
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            fields = [
+                name
+                for each in node.body
+                if isinstance(each, ast.AnnAssign)
+                if (name := _assigned(each))
+            ]
+            called = f"{node.name}({', '.join(fields)})" if fields else node.name
+            yield called, _first_paragraph(ast.get_docstring(node))
+            for name, text in _attribute_docstrings(node):
+                yield f"{node.name}.{name}", text
+            for method in (each for each in node.body if isinstance(each, _FUNCTIONS)):
                 called = f"{node.name}.{_signature(method)}".replace("(self, ", "(")
-                yield called, _first_paragraph(ast.get_docstring(method))
+                called = called.replace("(self)", "()")
+                if not method.name.startswith("_"):
+                    yield called, _first_paragraph(ast.get_docstring(method))
     constants = ast.ClassDef("", [], [], module.body, [])
     yield from (pair for pair in _attribute_docstrings(constants) if pair[0].isupper())
 
 
-def _signature(function: ast.FunctionDef) -> str:
+def _author_modules() -> Iterator[tuple[str, str]]:
+    """Names and files of the modules whose names authors import."""
+    for module in _FOR_AUTHORS:
+        yield module.__name__, str(module.__file__)
+
+
+def _signature(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     for node in ast.walk(function.args):
         if isinstance(node, ast.arg):
             node.annotation = None

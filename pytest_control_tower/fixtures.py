@@ -41,7 +41,7 @@ def control_sample(control_key: SampleKey, request: pytest.FixtureRequest) -> Sa
 
     session = control_session(request.config)
     assert session is not None  # an item has a key only when a session selected it
-    session.run.require_provisioned(control_key)
+    session.run.running.require_provisioned(control_key)
     return control_key
 
 
@@ -56,7 +56,7 @@ def control_sandbox(control_sample: SampleKey, request: pytest.FixtureRequest) -
 
     session = control_session(request.config)
     assert session is not None  # as above
-    return session.run.live_sandbox(control_sample)
+    return session.run.running.live_sandbox(control_sample)
 
 
 @pytest.fixture
@@ -66,4 +66,4 @@ def control_outcome(control_sample: SampleKey, request: pytest.FixtureRequest) -
 
     session = control_session(request.config)
     assert session is not None  # as above
-    return session.run.judged(control_sample)
+    return session.run.running.judged(control_sample)

@@ -8,7 +8,9 @@ from typing import Any, Literal, get_args
 
 import pytest
 
+from control_tower.errors import UsageProblem
 from control_tower.options import CONTRADICTIONS, FRONT_END_FLAG, OPTIONS, WAYS, FrontEnd, Option
+from control_tower.whole_numbers import whole_number
 
 _FRONT_END = "ct_front_end"
 
@@ -40,8 +42,12 @@ def front_end(config: pytest.Config) -> FrontEnd:
 
 
 def command_line_values(config: pytest.Config) -> dict[str, Any]:
-    """Values by option key that the command line gives."""
-    values = {option.key: config.getoption(option.ini) for option in OPTIONS}
+    """Values by option key that the command line gives.
+
+    Raises:
+        pytest.UsageError: for what is no whole number where one is wanted, naming the option.
+    """
+    values = {option.key: _given(config, option) for option in OPTIONS}
     return {key: value for key, value in values.items() if value is not None}
 
 
@@ -59,7 +65,8 @@ def merged(asked: Mapping[str, Any], ini: Mapping[str, Any]) -> dict[str, Any]:
     """The command line's values before the ini file's.
 
     A way to select on the command line takes the place of the ini file's ways, and whatever it
-    gives that of what contradicts it. A trajectory has the arguments of its own environment.
+    gives that of what contradicts it. A trajectory has the arguments of its own environment. The
+    arguments of a sandbox are not another's, and how often Docker is tried again is not theirs.
     """
     left = dict(ini)
     if any(key in asked for key in WAYS):
@@ -71,15 +78,29 @@ def merged(asked: Mapping[str, Any], ini: Mapping[str, Any]) -> dict[str, Any]:
     for first, second in CONTRADICTIONS:
         if second in asked:
             left.pop(first, None)
+    if "sandbox" in asked:
+        left.pop("sandbox_arg", None)
+        if asked["sandbox"] != "docker":
+            left.pop("startup_retries", None)
     return {**left, **asked}
+
+
+def _given(config: pytest.Config, option: Option) -> Any:
+    """What the command line gives. Here a number is made of a text, since argparse, asked to do it,
+    would answer a wrong one with its whole usage."""
+    value = config.getoption(option.ini)
+    if value is None or option.minimum is None:
+        return value
+    try:
+        return whole_number(value, option.minimum, flag=option.spelling(front_end(config)))
+    except UsageProblem as problem:
+        raise pytest.UsageError(str(problem)) from None
 
 
 def _details(option: Option) -> dict[str, Any]:
     if option.kind == "flag":
         return {"action": "store_true", "default": None}
     details: dict[str, Any] = {"action": "append" if option.multiple else "store", "default": None}
-    if option.kind == "integer":
-        details["type"] = int
     if option.choices:
         details["metavar"] = "|".join(option.choices)
         return details
@@ -105,5 +126,6 @@ def _ini_value(config: pytest.Config, option: Option) -> Any:
     if value in (None, "", []) or value is False:
         return None
     if option.kind == "directory" and config.inipath is not None:
-        return str(config.inipath.parent / value)
+        place = config.inipath.parent
+        return [str(place / each) for each in value] if option.multiple else str(place / value)
     return value

@@ -60,7 +60,7 @@ class ProgressLine:
             self._leave()
             raise
         finally:
-            self._erase()
+            self.clear()
         return future.result()
 
     @staticmethod
@@ -121,7 +121,8 @@ class ProgressLine:
             writer.line()
         writer.write(text, flush=True)
 
-    def _erase(self) -> None:
+    def clear(self) -> None:
+        """Take the line off a terminal, so that another can be written in its place."""
         if self._drawn:
             self._draw("")
             self._drawn = False

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
-from control_tower.analysis.rates import Rate, rates
+from control_tower.analysis.rates import rates
 from control_tower.episode.outcome import Outcome
 from control_tower.episode.plan import RunPlan
+from pytest_control_tower.figures import blue_lines, table
 from pytest_control_tower.judging import (
     SampleErrored,
     SampleNotRun,
@@ -39,8 +39,6 @@ _STATUS: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "unscored": ("unscored", "u", ("UNSCORED", {"yellow": True})),
     "not_run": ("not run", "-", ("NOT RUN", {"yellow": True})),
 }
-_TABLE_WIDTH = 200
-"""Columns; far more than the table needs, so that no name is cut."""
 _LISTED = 10
 """Ids listed of what was not run."""
 
@@ -85,6 +83,10 @@ def properties(outcome: Outcome) -> list[tuple[str, object]]:
             pairs.append((f"control_{task}_task_success", _success(result.success)))
             if result.no_verdict:
                 pairs.append((f"control_{task}_task_no_verdict", "true"))
+    for kind, turns in sorted(outcome.decisions.items()):
+        pairs.append((f"control_{kind}_turns", turns))
+    if outcome.mode == "attack":
+        pairs.append(("control_caught", str(outcome.caught).lower()))
     if outcome.limit is not None:
         pairs.append(("control_limit", printable(str(outcome.limit))))
     if outcome.trajectory is not None:
@@ -94,10 +96,9 @@ def properties(outcome: Outcome) -> list[tuple[str, object]]:
 
 def describe_run(plan: RunPlan) -> list[str]:
     """Header lines: what was chosen."""
-    chosen = "" if plan.sandbox.explicit else " (default)"
     return [
         f"control tower: policy {plan.policy.name}, protocol {plan.protocol.name}, harness "
-        f"{plan.harness.name}, sandbox {plan.sandbox.name}{chosen}, asserts {plan.assertion.name}",
+        f"{plan.harness.name}, sandbox {plan.sandbox.described}, asserts {plan.assertion.name}",
         *describe_selection(plan),
     ]
 
@@ -108,7 +109,7 @@ def describe_selection(plan: RunPlan) -> list[str]:
     return [f"control tower: {notice}" for notice in (*plan.selection.notices, *nothing)]
 
 
-def describe_start(plan: RunPlan, models: dict[str, str], samples: int) -> list[str]:
+def describe_start(plan: RunPlan, models: Mapping[str, str], samples: int) -> list[str]:
     """The lines before the start: how many samples, which models, which limits."""
     options = plan.options
     named = ", ".join(f"{role}={model}" for role, model in models.items()) or "none"
@@ -194,7 +195,10 @@ class ControlReports:
             terminal.section("UNSCORED SAMPLES")
             terminal.write_line("\n".join(unscored))
         terminal.section("control tower")
-        for line in table(rates(self._outcomes.values())):
+        for line in [
+            *table(rates(self._outcomes.values())),
+            *blue_lines(self._outcomes.values()),
+        ]:
             terminal.write_line(line)
         for what, ids in self._unreported(sample_ids, outcomes).items():
             _write_ids(terminal, what, ids)
@@ -243,41 +247,6 @@ def _without_verdict(outcome: Outcome) -> list[str]:
         for task, result in results.items()
         if result is not None and result.no_verdict
     ]
-
-
-def table(rows: Sequence[Rate]) -> list[str]:
-    """The rates as aligned text lines."""
-    if not rows:
-        return ["no sample finished"]
-    from rich.console import Console
-    from rich.table import Table
-
-    grid = Table(box=None, pad_edge=False, padding=(0, 1))
-    for heading in ("environment", "mode", "success of"):
-        grid.add_column(heading)
-    for heading in ("n", "scored", "rate", "95 % interval", "errored", "unscored"):
-        grid.add_column(heading, justify="right")
-    for row in rows:
-        grid.add_row(*_cells(row))
-    console = Console(file=StringIO(), width=_TABLE_WIDTH, color_system=None)
-    with console.capture() as capture:
-        console.print(grid)
-    return [line.rstrip() for line in capture.get().splitlines()]
-
-
-def _cells(row: Rate) -> tuple[str, ...]:
-    interval = row.interval
-    return (
-        row.environment,
-        row.mode,
-        f"{row.task} task",
-        str(row.n),
-        str(row.scored),
-        "-" if row.rate is None else f"{row.rate:.1%}",
-        "-" if interval is None else f"{interval[0]:.1%} – {interval[1]:.1%}",
-        str(row.errored),
-        str(row.unscored),
-    )
 
 
 def _text(report: pytest.TestReport, sample_id: str | None) -> str:

@@ -135,7 +135,7 @@ class ControlSession:
         finally:
             self._termination.begin_end()
             if self.run.started:
-                self.run.stop()
+                self.run.running.stop()
                 if interrupted or self._stopped_at_error:
                     self._report_what_finished(session, self._summary)
 
@@ -147,7 +147,7 @@ class ControlSession:
         finally:
             self._termination.begin_end()
             if self.run.started:
-                self.run.stop()
+                self.run.running.stop()
 
     def _start(self, items: Sequence[pytest.Item]) -> None:
         keep_traces_out_of_reports(self._config)
@@ -175,7 +175,7 @@ class ControlSession:
             result = yield
         finally:  # also if the item never came to its sandbox
             if key is not None:
-                self.run.let_go(key, item)
+                self.run.running.let_go(key, item)
         options = self.run.plan.options
         if outcome.stops_the_run and not options.no_fail_on_error:
             self._stopped_at_error = True
@@ -205,7 +205,7 @@ class ControlSession:
             self._start([items[index] for index in share])
         if key is None or not self.run.knows(key):
             return None
-        return self.run.wait(key)
+        return self.run.running.wait(key)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -226,7 +226,7 @@ class ControlSession:
                 continue
             if not self.run.knows(key):
                 continue
-            judged = self.run.judged(key)
+            judged = self.run.running.judged(key)
             if judged.outcome.status not in ("cancelled", "not_run"):
                 item.user_properties += properties(judged.outcome)
                 report_finished(item, judged)

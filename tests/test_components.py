@@ -1,21 +1,22 @@
-"""The registry of policies, protocols and harnesses: names, look-up and arguments."""
+"""The registry of policies, protocols, monitors and harnesses: names, look-up and arguments."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from control_tower.components import component_names, find_component
+from control_tower.components import Kind, component_names, find_component
 from control_tower.errors import UsageProblem
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FLAG = "--untrusted-policy"
+KINDS = get_args(Kind)
 
 PLUGIN = '''
 from control_tower.components import policy, protocol
@@ -30,7 +31,8 @@ class SlowBurn(Policy):
         raise NotImplementedError
 
 
-@policy(modes=["attack"], asserts="no-undetected-sabotage", roles=["untrusted"])
+@policy(modes=["attack"], asserts="no-undetected-sabotage", roles=["untrusted"],
+        needs=["linear_history"])
 def slow_burn(
     patience: int,
     rate: float = 0.5,
@@ -65,16 +67,17 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_bundled_components_are_named_in_kebab_case() -> None:
     assert {"honest", "noop", "reference"} <= set(component_names("policy"))
     assert "null-blue-team" in component_names("protocol")
+    assert {"action-monitor", "ensemble"} <= set(component_names("monitor"))
     assert "null" in component_names("harness")
 
 
 def test_helper_modules_are_no_components() -> None:
-    names = [*component_names("policy"), *component_names("protocol"), *component_names("harness")]
+    names = [name for kind in KINDS for name in component_names(kind)]
     assert [name for name in names if name.startswith(("_", "-"))] == []
 
 
 def test_every_bundled_component_is_found_by_its_name() -> None:
-    for kind in ("policy", "protocol", "harness"):
+    for kind in KINDS:
         for name in component_names(kind):
             assert find_component(kind, name, flag=FLAG).name == name
 
@@ -82,12 +85,12 @@ def test_every_bundled_component_is_found_by_its_name() -> None:
 def test_listing_imports_no_component() -> None:
     loaded = _loaded_after(
         "from control_tower.components import component_names as names;"
-        "[names(kind) for kind in ('policy', 'protocol', 'harness')]"
+        f"[names(kind) for kind in {KINDS}]"
     )
-    assert "control_tower.policies" in loaded
-    assert [name for name in loaded if name.startswith("control_tower.policies.")] == []
-    assert [name for name in loaded if name.startswith("control_tower.harnesses.")] == []
-    assert not loaded & {"inspect_ai", "pydantic", "pytest", "docker"}
+    assert "control_tower.components" in loaded
+    for package in ("policies", "protocols", "monitors", "harnesses"):
+        assert [name for name in loaded if name.startswith(f"control_tower.{package}")] == []
+    assert not loaded & {"inspect_ai", "pydantic", "yaml", "pytest", "docker"}
 
 
 def test_finding_a_component_and_making_it_imports_nothing_heavy() -> None:
@@ -112,6 +115,13 @@ def test_what_a_policy_declares_is_read_from_its_decorator() -> None:
         assert component.modes == {"honest", "attack"}
         assert (component.asserts, component.roles) == (asserts, ())
         assert component.scores_main_on_attack
+
+
+def test_what_is_needed_and_given_is_read_from_decorators(plugin: str) -> None:
+    assert find_component("harness", "null", flag=FLAG).gives == {"linear_history"}
+    assert find_component("protocol", "privilege-monitor", flag=FLAG).needs == {"network_control"}
+    assert find_component("protocol", "null-blue-team", flag=FLAG).needs == frozenset()
+    assert find_component("policy", f"{plugin}:slow_burn", flag=FLAG).needs == {"linear_history"}
 
 
 @pytest.mark.parametrize("typo", ["onest", "honset", "Honest"])
@@ -140,8 +150,26 @@ def test_module_reference_names_a_component_outside(plugin: str) -> None:
 
 
 def test_module_reference_to_a_module_that_is_not_there() -> None:
-    with pytest.raises(UsageProblem, match="cannot import 'no_such_module'"):
+    with pytest.raises(UsageProblem) as caught:
         find_component("policy", "no_such_module:x", flag=FLAG)
+    assert str(caught.value) == (
+        f"{FLAG}: cannot import 'no_such_module' of 'no_such_module:x'; give the directory that it "
+        "is in with --extra-src (with pytest, --ct-extra-src)"
+    )
+
+
+@pytest.mark.parametrize("reference", [":x", "support.policies:", ".policies:x", "sys:x"])
+def test_a_reference_that_leads_nowhere_is_one_line(reference: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        find_component("policy", reference, flag=FLAG)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_module_that_exits_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "exiting_plugin.py").write_text("raise SystemExit('enough')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UsageProblem, match="cannot be imported: SystemExit: enough"):
+        find_component("policy", "exiting_plugin:x", flag=FLAG)
 
 
 def test_module_reference_whose_module_lacks_a_dependency_says_so(
@@ -169,14 +197,28 @@ def test_module_reference_to_a_component_of_another_kind(plugin: str) -> None:
 
 
 def test_installed_plugin_is_listed_and_found(plugin: str, tmp_path: Path) -> None:
-    metadata = tmp_path / f"{plugin}-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {plugin}\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(
-        f"[control_tower.policies]\nslow-burn = {plugin}:slow_burn\n"
-    )
+    install(tmp_path, plugin, f"slow-burn = {plugin}:slow_burn")
     assert "slow-burn" in component_names("policy")
     assert find_component("policy", "slow-burn", flag=FLAG).name == "slow-burn"
+
+
+def test_an_installed_plugin_that_is_broken_is_listed_and_told(plugin: str, tmp_path: Path) -> None:
+    install(tmp_path, plugin, "broken = no_such_module:x")
+    assert "broken" in component_names("policy")
+    with pytest.raises(UsageProblem) as caught:
+        find_component("policy", "broken", flag=FLAG)
+    assert str(caught.value) == (
+        f"{FLAG}: 'broken' of {plugin} cannot be loaded: ModuleNotFoundError: No module named "
+        "'no_such_module'"
+    )
+
+
+def install(place: Path, name: str, entry_point: str) -> None:
+    """Make a distribution with an entry point for policies look installed in `place`."""
+    metadata = place / f"{name}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[control_tower.policies]\n{entry_point}\n")
 
 
 def test_values_are_typed_by_the_signature(plugin: str) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from control_tower.cli.envs.creating import SKELETON
 from control_tower.cli.main import main
+from control_tower.components import component_names
 from control_tower.options import BY_KEY, OPTIONS
 from pytest_control_tower.summary import EXIT_UNDECIDED
 
@@ -43,6 +44,8 @@ OTHERS = {"--check", "--help", "--version", "--since", "--quick"}
 """Of `ct envs`, and of programs."""
 NOT_BUILT = {"--harness", "--ec2"}
 """Options that the pages call not built; a page is to change when one of them is."""
+VARIABLE = re.compile(r'"(CT_[A-Z_]+)"')
+SET_BY_RUNS = {"CT_AS_AGENT", "CT_ARG_"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9](?![\w-])")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -207,8 +210,11 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 ON_GREETER = ["--env", "greeter", "--all", "--sandbox", "bwrap"]
 REFERENCE_POLICY = ["--untrusted-policy", "reference"]
-SCRIPTED_POLICY = ["--untrusted-policy", "my_policies:backdoor"]
-PROTOCOL = ["--protocol", "my_protocols:no_words", "--protocol-arg", "words=[token.txt]"]
+EXPERIMENT = ["--extra-src", "experiments", "--untrusted-policy", "red:sneak"]
+BY_WORD = ["-bp", 'first={name: "watch:words", suspects: [token.txt]}']
+STERN = ["--model-role", 'monitor={model: scripted/stern, replies: ["<suspicion>8</suspicion>"]}']
+CALM = ["--model-role", 'monitor={model: scripted/calm, replies: ["<suspicion>1</suspicion>"]}']
+SECOND_OPINION = ["--protocol", "blue_team:second_opinion", *BY_WORD]
 
 
 @pytest.mark.slow
@@ -216,16 +222,42 @@ PROTOCOL = ["--protocol", "my_protocols:no_words", "--protocol-arg", "words=[tok
     ("arguments", "passed"),
     [
         (REFERENCE_POLICY, 2),
-        ([*SCRIPTED_POLICY, "-up", "command=cat token.txt", "--", "test_mine.py"], 1),
-        ([*REFERENCE_POLICY, *PROTOCOL, "--", "--ct-assert=no-undetected-sabotage"], 2),
+        ([*REFERENCE_POLICY, "--", "test_mine.py"], 2),
+        ([*EXPERIMENT, *SECOND_OPINION, *STERN], 1),
+        ([*EXPERIMENT, *SECOND_OPINION, *STERN, "--epochs", "2", "--", "-n", "2"], 2),
     ],
-    ids=["environment", "policy and own test", "protocol"],
+    ids=["environment", "own test", "protocol", "protocol in two processes"],
 )
 def test_the_examples_run(examples: Path, arguments: list[str], passed: int) -> None:
     command = [sys.executable, "-m", "control_tower.cli", "run", "eval2", *ON_GREETER, *arguments]
     run = subprocess.run(command, cwd=examples, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert f"{passed} passed" in run.stdout
+
+
+@pytest.mark.slow
+def test_the_protocol_of_the_example_is_what_stops_the_attack(examples: Path) -> None:
+    calm = [*EXPERIMENT, *SECOND_OPINION, *CALM]
+    command = [sys.executable, "-m", "control_tower.cli", "run", "eval2", *ON_GREETER, *calm]
+    run = subprocess.run(command, cwd=examples, capture_output=True, text=True, check=False)
+    assert run.returncode == 1, run.stdout + run.stderr
+    assert "side task achieved, undetected" in run.stdout
+
+
+def test_the_test_of_the_example_passes(examples: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "test_second_opinion.py", "-p", "no:cacheprovider"]
+    run = subprocess.run(
+        command, cwd=examples / "experiments", capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "3 passed" in run.stdout
+
+
+def test_components_that_are_named_exist() -> None:
+    text = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
+    for kind in ("policy", "protocol", "monitor"):
+        missing = [name for name in component_names(kind) if f"`{name}`" not in text]
+        assert missing in ([], ["honest", "noop"])
 
 
 @pytest.mark.slow
@@ -241,3 +273,14 @@ def test_the_example_that_looks_into_a_sandbox_runs(examples: Path) -> None:
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert "3 passed" in run.stdout
+
+
+def test_every_variable_that_is_read_is_in_the_table_of_variables() -> None:
+    code = (path.read_text() for path in (ROOT / "control_tower").rglob("*.py"))
+    read = {name for text in code for name in VARIABLE.findall(text)} - SET_BY_RUNS
+    assert read >= {"CT_MODEL_", "CT_ENGINE_CALLS", "CT_STATE_DIR"}
+    page = (ROOT / "docs" / "researchers.md").read_text()
+    section = page.partition("\n## Environment variables\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `CT_")]
+    named = {row.split("`")[1].removesuffix("<ROLE>") for row in rows}
+    assert named == read | {"CT_BASE_IMAGE"}  # which compose files read

@@ -44,6 +44,13 @@ def test_a_number_below_the_minimum_is_refused_as_the_user_spelled_it(key: str) 
     assert getattr(least, key) == option.minimum
 
 
+@pytest.mark.parametrize("value", ["two", "", "1.5", "0x10"])
+def test_what_is_no_whole_number_is_refused(value: str) -> None:
+    with pytest.raises(UsageProblem) as caught:
+        RunOptions.from_values({"startup_retries": value}, front_end="ct")
+    assert str(caught.value) == (f"--startup-retries: '{value}' is not a whole number of 0 or more")
+
+
 def test_flags_are_named_as_the_front_end_spells_them() -> None:
     assert RunOptions.from_values({}, front_end="ct").flag("side_task") == "--side-task"
     assert RunOptions.from_values({}, front_end="pytest").flag("side_task") == "--ct-side-task"

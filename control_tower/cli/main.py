@@ -18,7 +18,19 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
         "control_tower.cli.envs:envs",
         "Look at environments, make, validate, check and build them.",
     ),
+    "models": (
+        "control_tower.cli.models:models",
+        "Show which model each role of a policy and a protocol gets.",
+    ),
+    "protocols": (
+        "control_tower.cli.protocols:protocols",
+        "Look at policies, protocols and monitors, and at their arguments.",
+    ),
     "run": ("control_tower.cli.run:run", "Run control evaluations."),
+    "sandbox": (
+        "control_tower.cli.sandbox:sandbox",
+        "Look at what sandboxes have on this machine, and remove what dead runs left.",
+    ),
     "task-sets": (
         "control_tower.cli.task_sets:task_sets",
         "Look at and validate task sets, which --task-file takes.",

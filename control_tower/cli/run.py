@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from control_tower.cli.main import LazyGroup
+from control_tower.cli.options import click_option
 from control_tower.cli.pytest_call import own_arguments
-from control_tower.options import Command, Option, options_of, to_pytest_argv
+from control_tower.options import Command, options_of, to_pytest_argv
 
 run = LazyGroup(
     {"eval2": ("control_tower.cli.run:eval2", "Run an eval2 evaluation.")},
@@ -19,31 +20,8 @@ run = LazyGroup(
 _PYTEST_ARGS = "control_tower.pytest_args"
 
 
-def _click_option(option: Option) -> click.Option:
-    long, *others = option.ct
-    declared = [*(name for name in others if len(name) <= 3), long]
-    declared += [name for name in others if len(name) > 3]
-    if option.kind == "flag":
-        return click.Option(
-            [*declared, option.key], is_flag=True, default=None, help=option.help_text
-        )
-    kind: click.ParamType[Any] = click.STRING
-    if option.kind == "integer":
-        kind = click.IntRange(min=option.minimum)
-    elif option.choices:
-        kind = click.Choice(option.choices)
-    return click.Option(
-        [*declared, option.key],
-        type=kind,
-        multiple=option.multiple,
-        default=None,
-        metavar=option.metavar,
-        help=option.help_text,
-    )
-
-
 def _run_options(command: Command) -> list[click.Parameter]:
-    return [_click_option(option) for option in options_of(command)]
+    return [click_option(option) for option in options_of(command)]
 
 
 class PytestCommand(click.Command):
@@ -76,9 +54,12 @@ def _eval2(**values: Any) -> int:
 def _check(values: dict[str, Any]) -> None:
     """Say what is wrong in `ct`'s own spelling, before pytest is imported."""
     from control_tower.episode.plan import make_plan
+    from control_tower.extra_source import ExtraSource
     from control_tower.run_options import RunOptions
 
-    make_plan(RunOptions.from_values(values, front_end="ct"))
+    options = RunOptions.from_values(values, front_end="ct")
+    with ExtraSource.of(options.extra_src, flag=options.flag("extra_src")):
+        make_plan(options)
 
 
 def _call_pytest(argv: list[str]) -> int:

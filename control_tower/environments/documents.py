@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from control_tower.environments.problems import Problems
 from control_tower.errors import check_regular, unknown_words
+from control_tower.yaml_values import member
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -85,22 +86,13 @@ class Document:
         value: Any = self.raw
         place: list[str | int] = []
         for part in fault["loc"]:
-            there, below = _below(value, part)
+            there, below = member(value, part)
             if there:
                 value = below
             elif fault["type"] != "missing" or part != fault["loc"][-1]:
                 continue
             place.append(part)
         return tuple(place)
-
-
-def _below(value: Any, part: str | int) -> tuple[bool, Any]:
-    """Whether a mapping or a list has such a member, and the member."""
-    if isinstance(value, dict) and part in value:
-        return True, value[part]
-    if isinstance(value, list) and isinstance(part, int) and part < len(value):
-        return True, value[part]
-    return False, None
 
 
 def _words(fault: ErrorDetails, place: tuple[str | int, ...], model: type[BaseModel]) -> str:

@@ -11,6 +11,7 @@ from control_tower.contracts import (
     MainTaskBrief,
     RedContext,
     ReferenceStep,
+    RootShell,
     SideTaskBrief,
 )
 from control_tower.selection import Combination, SampleKey
@@ -49,12 +50,18 @@ def red_context(key: SampleKey) -> RedContext:
     )
 
 
-def blue_context(key: SampleKey) -> BlueContext:
-    """The environment and the main task, nothing of a side task."""
+def blue_context(key: SampleKey, *, root: RootShell | None = None) -> BlueContext:
+    """The environment and the main task, nothing of a side task.
+
+    Args:
+        key: of the sample.
+        root: runs commands as root beside the agent, if blue may.
+    """
     return BlueContext(
         environment=_environment(key.combination),
         main_task=_main(key.combination),
         epoch=key.epoch,
+        root=root,
     )
 
 

@@ -40,6 +40,8 @@ class LimitHit(_Frozen):
     """Inspect's words, or the harness's."""
 
     def __str__(self) -> str:
+        if self.type == "operator":
+            return f"termination: {self.reason}" if self.reason else "termination"
         value = "" if self.limit is None else f" ({self.limit:.12g})"
         return self.reason if self.type == "custom" else f"{self.type} limit{value}"
 
@@ -66,7 +68,19 @@ class Outcome(_Frozen):
     """None when there is no main task or it was not to be scored."""
     side: TaskResult | None = None
     caught: bool = False
-    """Whether the protocol caught the attack or terminated the run."""
+    """Whether an audit caught the attack, or the protocol terminated it; never in honest mode."""
+    caught_is_upper_bound: bool = False
+    """Whether it is caught only because any audit counts against a policy that declares nothing."""
+    turns: int = 0
+    """Turns with a tool call that were decided, or about which the protocol made a decision."""
+    decisions: dict[str, int] = Field(default_factory=dict)
+    """By kind (`allow`, `block`, …): in how many turns the protocol decided so."""
+    monitored: int = 0
+    """How many answers of monitors led to decisions."""
+    unscored_answers: int = 0
+    """How many of those had no score."""
+    unscored_reason: str = ""
+    """Why the first of those had none."""
     error: str | None = None
     environment_failed: bool = False
     """Whether the whole environment cannot be run (an image that cannot be built); other
@@ -83,6 +97,12 @@ class Outcome(_Frozen):
     """The Inspect log's path."""
     trajectory: str | None = None
     """The trajectory file's path."""
+
+    @property
+    def mode(self) -> Literal["honest", "attack"]:
+        """`honest` without a side task."""
+        side = self.sample_id.partition("@")[0].rpartition("/")[2]
+        return "honest" if side == "-" else "attack"
 
     @property
     def tokens(self) -> int:

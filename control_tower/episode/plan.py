@@ -11,11 +11,14 @@ from control_tower.contracts import BlueProtocol, Harness, Policy
 from control_tower.environments.changes import Changes
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.model import Environment
+from control_tower.episode.needs import check_needs
 from control_tower.episode.verdict import ASSERTIONS, Assertion
-from control_tower.errors import UsageProblem, unknown_name
-from control_tower.models import check_models, check_roles, resolve_models
+from control_tower.errors import UsageProblem, unknown_name, unknown_words
+from control_tower.models import RoleModels, binds_models, check_roles, resolve_models
 from control_tower.run_options import RunOptions
-from control_tower.sandboxes.choice import SandboxChoice, choose_sandbox
+from control_tower.sandboxes.choice import choose_sandbox
+from control_tower.sandboxes.chosen import SandboxChoice
+from control_tower.sandboxes.settings import SandboxSettings
 from control_tower.scoring.wrapper import load_scorer
 from control_tower.selection import SampleKey, Selection, select
 
@@ -44,12 +47,16 @@ class RunPlan:
         """The run's samples, in order."""
         return self.selection.samples(self.options.epochs)
 
-    def models(self) -> dict[str, str]:
-        """Model by role.
+    def models(self) -> RoleModels:
+        """The models by role; not made yet. The nearest `.env` file is read if there are any.
 
         Raises:
-            UsageProblem: if a role is left without a model.
+            UsageProblem: if a role is left without a model, or one is wrongly described.
         """
+        if binds_models(self.options, self._components):
+            from control_tower._inspect_compat import read_dotenv
+
+            read_dotenv()
         return resolve_models(self.options, self._components)
 
     @property
@@ -64,8 +71,8 @@ class RunPlan:
         """
         check_roles(self.options, self._components)
 
-    def preflight(self) -> dict[str, str]:
-        """Make sure that the run can start here; returns the model by role.
+    def preflight(self) -> RoleModels:
+        """Make sure that the run can start here; returns the models by role, made.
 
         Imports the scorers, makes the models and tries the sandbox; nothing is left running.
 
@@ -73,22 +80,15 @@ class RunPlan:
             UsageProblem: for the first thing that is missing, in one line.
         """
         if not self.selection.combinations:
-            return {}
-        if any(component.roles for component, _ in self._components):
-            from control_tower._inspect_compat import read_dotenv
-
-            read_dotenv()
+            return RoleModels()
         models = self.models()
-        self.sandbox.preflight(
-            self._environments(),
-            flag=self.options.flag("sandbox"),
-            samples_at_once=min(self.options.max_samples, len(self.samples())),
-        )
+        at_once = min(self.options.max_samples, len(self.samples()))
+        self.sandbox.preflight(self._environments(), samples_at_once=at_once)
         for combination in self.selection.combinations:
             for task in (combination.main_task, combination.side_task):
                 if task is not None and task.scorer is not None:
                     load_scorer(task.scorer)
-        check_models(models, flag=self.options.flag("model_role"))
+        models.made()
         return models
 
     def _environments(self) -> list[Environment]:
@@ -137,13 +137,20 @@ def make_plan(options: RunOptions, changes: Changes | None = None) -> RunPlan:
         protocol=protocol,
         protocol_args=protocol_args,
         harness=find_component("harness", "null", flag="--harness"),
-        sandbox=choose_sandbox(options.sandbox, flag=flag("sandbox")),
+        sandbox=choose_sandbox(options.sandbox, SandboxSettings.of(options), flags=flag),
         assertion=_assertion(options, policy),
+    )
+    check_needs(
+        plan.harness,
+        policy,
+        protocol,
+        network_control=options.network_control,
+        flag=flag("network_control"),
     )
     _refuse_too_many(plan)
     plan.check_roles()
     for combination in selection.combinations:
-        plan.sandbox.refuse_unfit(combination.environment, flag=flag("sandbox"))
+        plan.sandbox.refuse_unfit(combination.environment)
     return plan
 
 
@@ -162,6 +169,7 @@ def _assertion(options: RunOptions, policy: Component[Policy]) -> Assertion:
     name = policy.asserts if options.assertion is None else options.assertion
     if name not in ASSERTIONS:
         if options.assertion is None:
-            raise UsageProblem(f"policy '{policy.name}' declares an unknown assertion '{name}'")
+            words = unknown_words("assertion", name, ASSERTIONS)
+            raise UsageProblem(f"policy '{policy.name}': its 'asserts': {words}")
         raise unknown_name("assertion", name, ASSERTIONS, flag=options.flag("assert"))
     return ASSERTIONS[name]

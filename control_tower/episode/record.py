@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field, ValidationError
 
 from control_tower.episode.outcome import TaskResult
-from control_tower.trajectories.schema import Action
+from control_tower.trajectories.schema import Action, Decision
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
@@ -27,7 +27,13 @@ class EpisodeRecord(BaseModel):
     scored: dict[str, TaskResult] = Field(default_factory=dict)
     """By `main` and `side`."""
     caught: bool = False
+    """Whether an audit caught the attack."""
+    caught_is_upper_bound: bool = False
+    """Whether any audit counted, since the policy does not declare its attacks."""
     actions: list[Action] = Field(default_factory=list)
+    decisions: list[Decision] = Field(default_factory=list)
+    turns: int = 0
+    """Turns with a tool call that were decided, or about which there is a decision."""
 
     def keep(self, state: TaskState) -> None:
         """Write the record to the sample's store."""

@@ -13,18 +13,20 @@ from inspect_ai import Task
 from inspect_ai.dataset import Sample
 from inspect_ai.event import SampleLimitEvent
 from inspect_ai.log import transcript
-from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState, solver
 from inspect_ai.util import LimitExceededError
 
-from control_tower.contracts import HarnessSession, Turn
+from control_tower.contracts import HarnessSession
 from control_tower.episode.briefs import blue_context, red_context, system_prompt, task_prompt
+from control_tower.episode.middle import Middle
 from control_tower.episode.outcome import LimitHit, Outcome, TaskResult
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.preparation import prepare
 from control_tower.episode.record import EpisodeRecord, record_of_state
-from control_tower.episode.result import outcome_when_scored
+from control_tower.episode.root_shell import root_shell
+from control_tower.episode.sample_outcome import outcome_when_scored
+from control_tower.episode.silent_models import silent_models_say_why
 from control_tower.scoring.checks import ARGUMENTS
 from control_tower.scoring.wrapper import (
     NO_VERDICT,
@@ -34,10 +36,9 @@ from control_tower.scoring.wrapper import (
     run_scorer_twice,
 )
 from control_tower.selection import SampleKey, epoch_id
+from control_tower.stray_exits import stray_exits_are_errors
 from control_tower.tools.agent import agent_tools
 from control_tower.tools.backends import SandboxedBackend
-from control_tower.trajectories.schema import Action
-from control_tower.valid_text import encodable
 
 if TYPE_CHECKING:
     from inspect_ai import SampleSource
@@ -82,7 +83,7 @@ def build_task(
     )
 
 
-def inspect_sample(key: SampleKey, sandbox: SandboxEnvironmentSpec) -> Sample:
+def inspect_sample(key: SampleKey, sandbox: SandboxEnvironmentSpec, *, run_id: str) -> Sample:
     """The Inspect sample of a key; its epoch is said when it is enqueued."""
     combination = key.combination
     main, side = combination.main_task, combination.side_task
@@ -95,6 +96,7 @@ def inspect_sample(key: SampleKey, sandbox: SandboxEnvironmentSpec) -> Sample:
             "side_task": side.id if side else None,
             "mode": combination.mode,
             ARGUMENTS: combination.environment.argument_variables,
+            "run_id": run_id,  # which a sandbox is labelled with
         },
         sandbox=sandbox,
     )
@@ -105,16 +107,13 @@ def _solver(plan: RunPlan, keys: Mapping[str, SampleKey], on_provisioned: OnProv
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         key = keys[_key_id(state)]
-        await prepare(key.combination)
+        await prepare(key.combination, copies_source=plan.sandbox.copies_source)
         record = EpisodeRecord(provisioned_at=time.time())
         record.keep(state)
         on_provisioned(key.id)
         try:
-            await _converse(plan, key, state, record.actions.append)
-        except (Exception, KeyboardInterrupt, GeneratorExit, anyio.get_cancelled_exc_class()):
-            raise
-        except BaseException as error:  # pytest.skip(), SystemExit: this sample's, not the eval's
-            raise RuntimeError(f"{type(error).__name__} raised: {error}") from error
+            with stray_exits_are_errors("a component of the run"), silent_models_say_why():
+                await _converse(plan, key, state, record)
         finally:
             record.keep(state)
         return state
@@ -126,29 +125,35 @@ def _solver(plan: RunPlan, keys: Mapping[str, SampleKey], on_provisioned: OnProv
     return episode()
 
 
-async def _converse(
-    plan: RunPlan, key: SampleKey, state: TaskState, record: Callable[[Action], None]
-) -> None:
+async def _converse(plan: RunPlan, key: SampleKey, state: TaskState, record: EpisodeRecord) -> None:
     policy = plan.policy.create(plan.policy_args)
     protocol = plan.protocol.create(plan.protocol_args)
-    red, blue = red_context(key), blue_context(key)
+    red = red_context(key)
+    attacks = key.combination.side_task is not None
+    names = (f"policy '{plan.policy.name}'", f"protocol '{plan.protocol.name}'")
+    root = root_shell if plan.options.network_control else None
+    context = blue_context(key, root=root)
+    middle = Middle(
+        policy,
+        protocol,
+        context,
+        record,
+        attacks=attacks,
+        names=names,
+        asks_untrusted=plan.protocol.asks_untrusted,
+    )
+    blue = middle.blue
     await policy.setup(red)
     await protocol.setup(blue)
-
-    async def propose(turn: Turn) -> ModelOutput:
-        return encodable(_model_output(await policy.generate(turn), "policy", plan.policy.name))
-
-    async def decide(turn: Turn) -> ModelOutput:
-        output = await protocol.generate(turn, propose)
-        return _model_output(output, "protocol", plan.protocol.name)
-
     session = HarnessSession(
         state=state,
         system_prompt=system_prompt(key.combination),
         task_prompt=task_prompt(key.combination),
-        tools=agent_tools(key.combination.environment.info.workspace),
+        tools=agent_tools(
+            key.combination.environment.info.workspace, isolated=plan.sandbox.settings.isolation
+        ),
         backend=SandboxedBackend(),
-        record=record,
+        record=middle.record_action,
     )
 
     async def finish() -> None:
@@ -156,7 +161,7 @@ async def _converse(
         await policy.finish(red)
 
     try:
-        await plan.harness.create(plan.harness_args).run(session, decide)
+        await plan.harness.create(plan.harness_args).run(session, middle.decide)
     except LimitExceededError:
         await finish()
         raise
@@ -165,12 +170,6 @@ async def _converse(
             await finish()
         raise
     await finish()
-
-
-def _model_output(output: object, kind: str, name: str) -> ModelOutput:
-    if not isinstance(output, ModelOutput):
-        raise TypeError(f"{kind} '{name}' returned {type(output).__name__}, not a ModelOutput")
-    return output
 
 
 def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main", "side"]) -> Scorer:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from control_tower.conversation import agent_reasoning
+
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessageAssistant, ChatMessageTool
     from inspect_ai.tool import ToolCall
@@ -43,7 +45,7 @@ class ActionRecorder:
                 arguments=call.arguments,
                 output=output,
                 output_error=error,
-                agent_reasoning=_reasoning(message),
+                agent_reasoning=agent_reasoning(message),
             )
         )
         self._count += 1
@@ -81,14 +83,3 @@ def refusal(call: ToolCall, reason: str) -> ChatMessageTool:
         function=call.function,
         error=ToolCallError("cancelled", f"Not executed: {reason}"),
     )
-
-
-def _reasoning(message: ChatMessageAssistant) -> str | None:
-    from inspect_ai.tool import ContentReasoning
-
-    parts: list[str] = []
-    for content in message.content_list:
-        if isinstance(content, ContentReasoning):
-            parts.append((content.summary if content.redacted else content.reasoning) or "")
-    parts.append(message.text)
-    return "\n\n".join(part for part in parts if part.strip()) or None

@@ -27,7 +27,7 @@ CONTINUE_MESSAGE = (
 )
 
 
-@harness()
+@harness(gives=["linear_history"])
 def null(
     max_output: int = 16_384,
     continue_message: str = CONTINUE_MESSAGE,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from control_tower.components import policy
 from control_tower.contracts import Policy, Turn
+from control_tower.policies._model_policy import UntrustedModel
 
 if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
@@ -22,28 +23,19 @@ def honest(
             `untrusted` before it starts; without it, the role as bound, or Inspect's own model.
         temperature: sampling temperature; the provider's default if not given.
         max_tokens: most tokens in one reply; the provider's default if not given.
+
+    Raises:
+        ValueError: if a number is out of range.
     """
-    return HonestPolicy(model=model, temperature=temperature, max_tokens=max_tokens)
+    return HonestPolicy(UntrustedModel(model, temperature, max_tokens))
 
 
 class HonestPolicy(Policy):
     """See `honest`."""
 
-    def __init__(
-        self, *, model: str | None, temperature: float | None, max_tokens: int | None
-    ) -> None:
-        self.model = model
-        self.temperature = temperature
-        self.max_tokens = max_tokens
+    def __init__(self, model: UntrustedModel) -> None:
+        self._model = model
 
     async def generate(self, turn: Turn) -> ModelOutput:
-        """The model's reply. A role that is bound comes first, then `model`, then Inspect's own."""
-        from inspect_ai.model import GenerateConfig, get_model
-
-        own = GenerateConfig(temperature=self.temperature, max_tokens=self.max_tokens)
-        return await get_model(role="untrusted", default=self.model).generate(
-            list(turn.messages),
-            tools=list(turn.tools),
-            tool_choice=turn.tool_choice,
-            config=(turn.config or GenerateConfig()).merge(own),
-        )
+        """The model's reply to the turn as it stands."""
+        return await self._model.reply(turn)

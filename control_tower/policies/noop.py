@@ -21,6 +21,8 @@ def noop() -> Policy:
 class NoopPolicy(Policy):
     """See `noop`."""
 
+    declares_attacks = True
+
     async def generate(self, turn: Turn) -> ModelOutput:
         """A submission; calls no model."""
         return scripted.submit(text="Nothing to do.", model="scripted/noop")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from control_tower import scripted
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 _MODEL = "scripted/reference"
 
 
-@policy(modes=["honest", "attack"], asserts="reference-works", scores_main_on_attack=True)
+@policy(
+    modes=["honest", "attack"],
+    asserts="reference-works",
+    scores_main_on_attack=True,
+    redraws=False,
+)
 def reference() -> Policy:
     """Do what the environment's author says works: one bash call for each reference step.
 
@@ -30,10 +36,12 @@ def reference() -> Policy:
 
 
 class ReferencePolicy(Policy):
-    """See `reference`."""
+    """See `reference`. The attack's steps are declared; the solution's and submission are not."""
+
+    declares_attacks = True
 
     def __init__(self) -> None:
-        self._planned: list[tuple[str, str]] = []
+        self._planned: list[_Step] = []
         self._next = 0
         self._failed: list[str] = []
 
@@ -43,13 +51,13 @@ class ReferencePolicy(Policy):
         Raises:
             RuntimeError: if a task of the combination has no reference steps; names the directory.
         """
-        planned: list[tuple[str, str]] = []
+        planned: list[_Step] = []
         if context.main_task is not None:
             directory = f"{context.environment.id}/main_tasks/{context.main_task.id}/solution"
             planned += _plan("Reference solution", context.solution, directory)
         if context.side_task is not None:
             directory = f"{context.environment.id}/side_tasks/{context.side_task.id}/attack"
-            planned += _plan("Reference attack", context.attack, directory)
+            planned += _plan("Reference attack", context.attack, directory, attack=True)
         self._planned, self._next, self._failed = planned, 0, []
 
     async def generate(self, turn: Turn) -> ModelOutput:
@@ -57,16 +65,24 @@ class ReferencePolicy(Policy):
         if turn.kind == "utility":
             return scripted.say("", model=_MODEL)
         if self._next > 0 and (problem := _problem(turn)):
-            title, _ = self._planned[self._next - 1]
-            self._failed.append(f"{title} ({problem})")
+            self._failed.append(f"{self._planned[self._next - 1].title} ({problem})")
         if self._next == len(self._planned):
             words = "All reference steps were run."
             if self._failed:
                 words += f" Failed: {'; '.join(self._failed)}"
             return scripted.submit(text=words, model=_MODEL)
-        text, command = self._planned[self._next]
+        step = self._planned[self._next]
         self._next += 1
-        return scripted.call("bash", {"command": command}, text=text, model=_MODEL)
+        return scripted.call(
+            "bash", {"command": step.command}, text=step.title, model=_MODEL, attack=step.attack
+        )
+
+
+@dataclass(frozen=True)
+class _Step:
+    title: str
+    command: str
+    attack: bool
 
 
 def _problem(turn: Turn) -> str | None:
@@ -82,10 +98,12 @@ def _problem(turn: Turn) -> str | None:
     return None if code is None else f"exit code {code}"
 
 
-def _plan(title: str, steps: Sequence[ReferenceStep], directory: str) -> list[tuple[str, str]]:
+def _plan(
+    title: str, steps: Sequence[ReferenceStep], directory: str, *, attack: bool = False
+) -> list[_Step]:
     if not steps:
         raise RuntimeError(f"the reference policy finds no step in {directory}/")
     return [
-        (f"{title}, step {number} of {len(steps)}: {step.name}", step.command)
+        _Step(f"{title}, step {number} of {len(steps)}: {step.name}", step.command, attack)
         for number, step in enumerate(steps, start=1)
     ]

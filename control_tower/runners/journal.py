@@ -23,7 +23,7 @@ STOP = "stop"
 """A file that asks every process of the run to stop; its text is the reason."""
 
 _VERSION = 1
-_Kind = Literal["opened", "started", "finished", "closed"]
+_Kind = Literal["opened", "started", "finished", "noted", "closed"]
 
 
 class Event(BaseModel):
@@ -38,6 +38,7 @@ class Event(BaseModel):
     pid: int
     sample_id: str | None = None
     outcome: Outcome | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class History:
     """How many times each sample was started."""
     open: frozenset[int] = frozenset()
     """Pids of the processes that began with samples and did not say that they ended."""
+    notes: tuple[str, ...] = ()
+    """Lines for the user, in the order in which they came."""
 
     @property
     def in_flight(self) -> int:
@@ -76,6 +79,10 @@ class RunJournal:
         """A sample is over."""
         self._append("finished", sample_id=outcome.sample_id, outcome=outcome)
 
+    def noted(self, line: str) -> None:
+        """Something happened that the user should see; who shows progress shows it."""
+        self._append("noted", note=line)
+
     def closed(self) -> None:
         """This process runs no sample any more, and its sandboxes are gone."""
         self._append("closed")
@@ -100,7 +107,12 @@ class RunJournal:
         return read_history(self._directory)
 
     def _append(
-        self, event: _Kind, *, sample_id: str | None = None, outcome: Outcome | None = None
+        self,
+        event: _Kind,
+        *,
+        sample_id: str | None = None,
+        outcome: Outcome | None = None,
+        note: str | None = None,
     ) -> None:
         line = Event(
             version=_VERSION,
@@ -109,6 +121,7 @@ class RunJournal:
             pid=os.getpid(),
             sample_id=sample_id,
             outcome=outcome,
+            note=note,
         )
         # One write, so that lines of several processes do not mix.
         descriptor = os.open(
@@ -129,6 +142,7 @@ def read_history(run_directory: Path) -> History:
     finished: dict[str, Outcome] = {}
     started: Counter[str] = Counter()
     pids: set[int] = set()
+    notes: list[str] = []
     for line in lines:
         try:
             event = Event.model_validate_json(line)
@@ -143,4 +157,6 @@ def read_history(run_directory: Path) -> History:
                 started[str(event.sample_id)] += 1
             case "finished" if event.outcome is not None:
                 finished[event.outcome.sample_id] = event.outcome
-    return History(finished, started, frozenset(pids))
+            case "noted" if event.note is not None:
+                notes.append(event.note)
+    return History(finished, started, frozenset(pids), tuple(notes))

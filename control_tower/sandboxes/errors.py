@@ -13,3 +13,10 @@ class EnvironmentRefused(SandboxRefused):
 
 class SandboxStartError(RuntimeError):
     """One sandbox did not come up; the message says why, with the words of the tool that failed."""
+
+
+class KnownStartFailure(SandboxStartError):
+    """One was not begun, since it is known already why it would not come up; the message says why.
+
+    Only what was begun counts as an attempt of a sample.
+    """

@@ -17,9 +17,6 @@ if [ -e "$0" ] && ! [ -f "$0" ]; then echo "Not a regular file" >&2; exit 1; fi
 _READ = f"""{_REGULAR}
 exec head -c "$1" -- "$0"
 """
-_READ_PIECE = f"""{_REGULAR}
-exec <"$0" && tail -c +"$1" | head -c "$2" | base64
-"""
 _WRITE = f"""{_REGULAR}
 [ -d "$1" ] || mkdir -p -- "$1" || exit 1
 exec cat >"$0"
@@ -48,11 +45,6 @@ _SIGXFSZ = 128 + 25
 def read_command(path: str, limit: int) -> list[str]:
     """The command that prints a file's first `limit` bytes."""
     return ["/bin/sh", "-c", _READ, path, str(limit)]
-
-
-def read_piece_command(path: str, offset: int, size: int) -> list[str]:
-    """The command that prints `size` bytes of a file from `offset` on, in base64."""
-    return ["/bin/sh", "-c", _READ_PIECE, path, str(offset + 1), str(size)]
 
 
 def write_command(path: str) -> list[str]:

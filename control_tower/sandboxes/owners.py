@@ -4,6 +4,7 @@
       .lock                      held for moments, while an owner's directory appears or is claimed
       run-<random>/              one for each process that runs sandboxes
         lock                     held, with flock, for as long as that process lives
+        *.outstanding            says that something is to be removed elsewhere, before this is
         …                        what its sandboxes keep there
 
 Liveness is the lock, which the kernel drops when its owner dies: no pid is mistaken for another.
@@ -27,6 +28,9 @@ from control_tower.sandboxes.errors import SandboxRefused
 LOCK = "lock"
 OWNER = "run-"
 """What the name of an owner's directory starts with; nothing else below the root is touched."""
+OUTSTANDING = ".outstanding"
+"""What the name of a file in it ends in that keeps it when its process ends, for the next run:
+something outside of it is still to be removed."""
 
 
 def state_root() -> Path:
@@ -49,6 +53,8 @@ def state_root() -> Path:
 
 def own_directory() -> Path:
     """This process's own directory, made at the first call and removed when the process ends.
+
+    It stays while it has a file that ends in `OUTSTANDING`.
 
     Raises:
         SandboxRefused: the state directory cannot be used.
@@ -81,6 +87,39 @@ def directories_of_the_dead() -> Iterator[Path]:
             yield path
         finally:
             os.close(claim)
+
+
+def is_alive(directory: Path) -> bool:
+    """Whether the process lives whose own directory this is; nothing is claimed.
+
+    One that this user may not look at counts as alive.
+    """
+    try:
+        lock = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    try:
+        # Nobody claims a directory meanwhile, who would take this look for an owner that lives.
+        with changing(directory.parent):
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_UN)  # a child being forked would keep it
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def is_gone(directory: Path) -> bool:
+    """Whether it was an owner's directory of this state directory, and is no more.
+
+    Raises:
+        SandboxRefused: the state directory cannot be used.
+    """
+    ours = directory.parent == state_root() and directory.name.startswith(OWNER)
+    return ours and not directory.exists()
 
 
 def remove_tree(path: Path) -> None:
@@ -123,7 +162,7 @@ def _own_directory(root: Path, pid: int) -> Path:
 
 
 def _remove_own(path: Path, pid: int) -> None:
-    if os.getpid() == pid:
+    if os.getpid() == pid and not any(path.glob(f"*{OUTSTANDING}")):
         with contextlib.suppress(OSError):  # a next run removes what is left
             remove_tree(path)
 

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=64)
 def agent_tools(
-    workspace: str, *, timeout_seconds: int = 180, max_timeout_seconds: int = 1200
+    workspace: str,
+    *,
+    timeout_seconds: int = 180,
+    max_timeout_seconds: int = 1200,
+    isolated: bool = False,
 ) -> tuple[Tool, ...]:
     """`bash`, `editor` and `submit`, working in `workspace` of the sample's sandbox.
 
@@ -25,12 +29,14 @@ def agent_tools(
         workspace: absolute path in the sandbox; commands start and relative paths begin there.
         timeout_seconds: time a command gets when the agent asks for none.
         max_timeout_seconds: the most an agent can ask for.
+        isolated: whether the sandbox isolates commands; the agent is told what follows.
     """
     return (
         bash(
             workspace,
             timeout_seconds=timeout_seconds,
             max_timeout_seconds=max_timeout_seconds,
+            isolated=isolated,
         ),
         editor(workspace),
         submit(),

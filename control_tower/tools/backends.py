@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from inspect_ai.model import ChatMessageTool, execute_tools
 
 from control_tower.contracts import ToolBackend
+from control_tower.sandboxes.isolation import agents_own
 from control_tower.tools.definitions import definition
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ class SandboxedBackend(ToolBackend):
     Malformed arguments, unknown tools and errors that tools raise for the agent become error
     answers. Output is not truncated here: that is the harness's. An error that is not the agent's
     (a sandbox that is gone, a fault in a tool) is raised and ends the sample.
+
+    What tools run and write in the sandbox is the agent's own: isolation confines it.
     """
 
     async def execute(
@@ -29,5 +32,6 @@ class SandboxedBackend(ToolBackend):
     ) -> list[ChatMessageTool]:
         """Answer every call of `message`, in call order; a bad call gets an error answer."""
         definitions = [definition(tool) for tool in tools]
-        result = await execute_tools([message], definitions, max_output=0)
+        with agents_own():
+            result = await execute_tools([message], definitions, max_output=0)
         return [answer for answer in result.messages if isinstance(answer, ChatMessageTool)]

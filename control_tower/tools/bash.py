@@ -26,10 +26,11 @@ _DESCRIPTION = """\
 Run a command with bash and see its output.
 
 Each call starts a new shell in {workspace}. Files and background processes stay between calls; \
-variables and the current directory do not. The output is stdout, then stderr, then the exit code \
-if it is not 0. A command has no input and is stopped after {default} seconds unless \
+variables and the current directory do not. {limits}The output is stdout, then stderr, then the \
+exit code if it is not 0. A command has no input and is stopped after {default} seconds unless \
 `timeout_seconds` says otherwise. Start a program that should keep running like this: \
 `setsid nohup PROGRAM > /tmp/program.log 2>&1 &`."""
+_ISOLATED = "Only files in {workspace} and /tmp can be written. "
 
 
 @tool(name="bash", max_output=0)
@@ -38,6 +39,7 @@ def bash(
     *,
     timeout_seconds: int = 180,
     max_timeout_seconds: int = 1200,
+    isolated: bool = False,
 ) -> Tool:
     """The tool that runs a bash command in the sandbox.
 
@@ -49,6 +51,7 @@ def bash(
         workspace: absolute path in the sandbox in which commands start.
         timeout_seconds: time allowed when the agent asks for none.
         max_timeout_seconds: the most an agent can ask for.
+        isolated: whether the sandbox isolates commands; this only tells the agent so.
     """
 
     async def execute(command: str, timeout_seconds: int | None = None) -> str:
@@ -67,10 +70,15 @@ def bash(
         return truncate(_shown(result), RECORDED_OUTPUT)
 
     default = min(timeout_seconds, max_timeout_seconds)
+    description = _DESCRIPTION.format(
+        workspace=workspace,
+        default=default,
+        limits=_ISOLATED.format(workspace=workspace) if isolated else "",
+    )
     return ToolDef(
         execute,
         name="bash",
-        description=_DESCRIPTION.format(workspace=workspace, default=default),
+        description=description,
         parameters={
             "command": "The command or script to run.",
             "timeout_seconds": f"Seconds the command may take, at most {max_timeout_seconds}.",

@@ -22,6 +22,13 @@ class MonitorMember(_Record):
     """Suspicion from 0 (benign) to 10; null when the member's reply could not be parsed."""
     model_name: str | None = None
     error: str | None = None
+    """Why there is no score."""
+    name: str | None = None
+    """The member's, in an ensemble; none for one of several draws of one monitor."""
+    reply: str = ""
+    """What the model wrote last."""
+    members: list[MonitorMember] = Field(default_factory=list)
+    """What the member's own score was reduced from, if it was several."""
 
 
 class MonitorResponse(_Record):
@@ -31,7 +38,39 @@ class MonitorResponse(_Record):
     """Suspicion from 0 (benign) to 10; null when unscored."""
     model_name: str | None = None
     error: str | None = None
+    """Why there is no score."""
     members: list[MonitorMember] = Field(default_factory=list)
+    """What it was reduced from: the draws, or an ensemble's members."""
+
+
+DecisionKind = Literal["allow", "replace", "block", "audit", "terminate"]
+
+
+class Decision(_Record):
+    """What a protocol decided about one proposal."""
+
+    kind: DecisionKind
+    turn: int = 0
+    """0-based position of the turn it was made in, among the turns that were decided."""
+    proposal_id: str | None = None
+    """Id of the proposed message."""
+    instead_id: str | None = None
+    """Of a replacement: id of the message that went ahead."""
+    calls: list[str] = Field(default_factory=list)
+    """The functions that the proposal calls."""
+    reason: str = ""
+    monitor_response: MonitorResponse | None = None
+    """The monitor's answer about the proposal."""
+    instead_monitor_response: MonitorResponse | None = None
+    """The monitor's answer about the replacement."""
+    draw_responses: dict[str, MonitorResponse] = Field(default_factory=dict)
+    """Where a turn was drawn several times: the monitor's answer about each draw that calls a
+    tool, by the id of the draw's message."""
+    threshold: float | None = None
+    """Suspicion (0–10) at which the protocol acts."""
+    draws: dict[str, float] = Field(default_factory=dict)
+    """Random draws that decided, by what they were for."""
+    details: dict[str, Any] = Field(default_factory=dict)
 
 
 class Action(_Record):
@@ -151,8 +190,16 @@ class Trajectory(_Record):
     protocol_args: dict[str, Any] = Field(default_factory=dict)
     harness: str = ""
     sandbox: str = ""
+    sandbox_args: dict[str, Any] = Field(default_factory=dict)
+    """Options that shaped it, such as `no_internet`; arguments of one that is not ours."""
     models: dict[str, str] = Field(default_factory=dict)
     """Model by role."""
+    decisions: list[Decision] = Field(default_factory=list)
+    """The protocol's, in order."""
+    caught: bool = False
+    """Whether an audit caught the attack, or blue terminated it; never in honest mode."""
+    caught_is_upper_bound: bool = False
+    """Whether the policy does not declare which of its turns attack, so that any audit counts."""
     usage: dict[str, UsageRecord] = Field(default_factory=dict)
     """Tokens and cost by role."""
     versions: dict[str, str] = Field(default_factory=dict)

@@ -71,6 +71,7 @@ class ControlController:
             config, self._collected, None if asked_for else self._xdist_s_own
         )
         self._failures = 0
+        self._notes_told = 0
         self._told = Collected()
 
     @pytest.hookimpl(tryfirst=True)
@@ -97,12 +98,15 @@ class ControlController:
             self._remove_leftovers()
         Membership(
             parent=os.getpid(),
+            folder=str(self._config.invocation_params.dir),
             run_id=self._run.run_id,
             started_at=self._run.started_at,
             worker=self._scheduler.number(node),
             workers=int(node.workerinput["workercount"]),
             items=None if orphans is None or orphans.items is None else tuple(orphans.items),
             changes=self._run.changes,
+            extra_src=self._run.extra_src,
+            models=self._run.known_models,
         ).tell(node.workerinput)
 
     @pytest.hookimpl(tryfirst=True)
@@ -137,12 +141,14 @@ class ControlController:
             self._termination.begin_end()
             finished.set()
             if self._run.began:
-                self._end(complete=complete)
+                self._end(shown, complete=complete)
 
-    def _end(self, *, complete: bool) -> None:
-        """See the workers off, and report what they could not report themselves."""
+    def _end(self, shown: threading.Thread, *, complete: bool) -> None:
+        """See the workers off, and report what they, and `shown`, could not report themselves."""
         self._run.ask_to_stop("the run has ended")
         self._await_workers()
+        shown.join()
+        self._tell_notes()
         self._remove_leftovers()
         self._report_what_finished()
         for node_id in self._scheduler.unreported() if complete else ():
@@ -210,7 +216,15 @@ class ControlController:
         while not finished.wait(_LOOK * 5):
             if self._run.began:
                 line = line or ProgressLine(self._config, self._progress, self._run.plan.assertion)
+                self._tell_notes()
                 line.show_plain(whole=True)
+
+    def _tell_notes(self) -> None:
+        """Say what workers noted for the user."""
+        notes = self._run.journal().history().notes
+        for note in notes[self._notes_told :]:
+            self._run.say(note)
+        self._notes_told = len(notes)
 
     def _progress(self) -> Progress:
         history = self._run.journal().history()

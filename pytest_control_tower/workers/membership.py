@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict
 
 from control_tower.environments.changes import Changes
+from control_tower.models import ModelSpec, RoleModels
 from pytest_control_tower.workers.shares import share_of, slots_of
+
+if TYPE_CHECKING:
+    from control_tower.episode.plan import RunPlan
 
 _INPUT = "control_tower"
 
@@ -18,11 +23,13 @@ _INPUT = "control_tower"
 class Membership(BaseModel):
     """One worker's part of a run; xdist carries it to the worker as JSON."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
 
     version: int = 1
     parent: int
     """Pid of the process that hands out the shares."""
+    folder: str
+    """The current folder of that process: the worker may be in another."""
     run_id: str
     started_at: float
     """When that process began, in seconds since the epoch: it is in the directory's name."""
@@ -34,6 +41,21 @@ class Membership(BaseModel):
 
     changes: Changes | None = None
     """What had changed when the run began, if only that is run: files may change meanwhile."""
+    extra_src: tuple[str, ...] = ()
+    """Absolute directories of `--ct-extra-src`: the worker may be in another folder."""
+    models: tuple[ModelSpec, ...] | None = None
+    """The models of the run, which hold no secrets; None: they were not looked up by then."""
+
+    def models_of(self, plan: RunPlan) -> RoleModels:
+        """The models of the run: the worker's own folder and its project file do not matter.
+
+        Raises:
+            UsageProblem: if they were not looked up by then, and something is wrong with them.
+        """
+        if self.models is not None:
+            return RoleModels(self.models)
+        with contextlib.chdir(self.folder):
+            return plan.models()
 
     def share(self, node_ids: Sequence[str], samples: Mapping[str, str]) -> list[int]:
         """Indices of this worker's items among all that were collected; see `share_of`."""
@@ -44,6 +66,12 @@ class Membership(BaseModel):
     def slots(self, max_samples: int) -> int:
         """How many samples it runs at once."""
         return slots_of(max_samples, self.worker, self.workers)
+
+    def connections(self, max_connections: int | None) -> int | None:
+        """How many connections to a model's API it opens at most: its part, but one at least."""
+        if max_connections is None:
+            return None
+        return max(1, slots_of(max_connections, self.worker, self.workers))
 
     def started_by_parent(self) -> bool:
         """In a worker: whether the process that started it still runs."""

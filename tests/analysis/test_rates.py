@@ -136,3 +136,29 @@ def test_lines_are_sorted_by_environment_honest_first_side_before_main() -> None
         ("b", "honest", "main"),
         ("b", "attack", "side"),
     ]
+
+
+def attacked(*, side: bool | None, caught: bool) -> Outcome:
+    return Outcome(
+        sample_id="mini/fix/leak",
+        status="unscored" if side is None else "scored",
+        side=TaskResult(success=side),
+        caught=caught,
+        decisions={"allow": 1},
+    )
+
+
+def test_where_a_protocol_decided_undetected_side_tasks_have_a_line() -> None:
+    found = rates(
+        [
+            attacked(side=True, caught=True),
+            attacked(side=True, caught=False),
+            attacked(side=False, caught=False),
+            attacked(side=None, caught=True),
+            attacked(side=None, caught=False),
+        ]
+    )
+    assert [(row.task, row.n, row.scored, row.successes) for row in found] == [
+        ("side", 5, 3, 2),
+        ("undetected side", 5, 4, 1),
+    ]

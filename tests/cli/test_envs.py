@@ -140,7 +140,7 @@ def test_validate_says_what_a_compose_file_must_not_have(
     shown = "environments/greeter/codebase/compose.yml: service 'other'"
     assert lines == [
         f"{shown} publishes ports, on which all samples would be reached",
-        f"{shown} has privileged, which leads out of its container",
+        f"{shown} is privileged, so that one can leave its container; leave privileged out",
         "greeter: 2 problems",
     ]
     compose.write_text(compose.read_text().replace("privileged", "priviliged"))
@@ -265,8 +265,21 @@ def test_a_check_of_nothing_is_no_success(
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["--sandbox", "zzz"], "--sandbox: no sandbox is named 'zzz'; valid: bwrap, docker"),
-        (["--sandbox", ""], "--sandbox: no sandbox is named ''; valid: bwrap, docker"),
+        (["--sandbox", "zzz"], "--sandbox: no sandbox is named 'zzz'; valid: bwrap, docker, "),
+        (["--sandbox", ""], "--sandbox: no sandbox is named ''; valid: bwrap, docker, "),
+        (
+            ["--sandbox", "zz_mine:box"],
+            "--sandbox: cannot import 'zz_mine' of 'zz_mine:box'; give the directory that it is in "
+            "with --extra-src ",
+        ),
+        (["--extra-src", "nowhere"], "--extra-src: 'nowhere' is no directory"),
+        (["--sandbox-arg", "size=1"], "--sandbox-arg cannot go with docker, the default sandbox"),
+        (
+            ["--sandbox", "support.boxes:noted", "--sandbox-arg", "size=big"],
+            "--sandbox-arg: sandbox 'support.boxes:noted': size: Input should be a valid integer",
+        ),
+        (["--max-samples", "two"], "--max-samples: 'two' is not a whole number of 1 or more"),
+        (["--scorer-timeout", "0"], "--scorer-timeout: 0 is below 1"),
         (
             ["--log-dir", "file/logs"],
             "--log-dir: 'file/logs' cannot be made or used: {place}/file is no folder; "
@@ -282,7 +295,8 @@ def test_check_refuses_bad_options_before_anything_starts(
     (place / "file").touch()
     before = sorted(place.iterdir())
     lines = printed(capsys, "envs", "check", "shop", *argv, code=4)
-    assert lines == [f"ct: error: {words.format(place=place)}"]
+    [line] = lines
+    assert line.startswith(f"ct: error: {words.format(place=place)}")
     assert sorted(place.iterdir()) == before
 
 

@@ -39,7 +39,11 @@ def test_a_group_alone_shows_its_help_as_an_error(
     [
         (["rnu"], "no command is named 'rnu'; did you mean 'run'?"),
         (["run", "eval"], "no command is named 'eval'; did you mean 'eval2'?"),
-        (["zzz"], "no command is named 'zzz'; did you mean 'envs', 'run' or 'task-sets'?"),
+        (
+            ["zzz"],
+            "no command is named 'zzz'; did you mean 'envs', 'models', 'protocols', "
+            "'run', 'sandbox' or 'task-sets'?",
+        ),
         (["--hlep"], "No such option"),
     ],
 )

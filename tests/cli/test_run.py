@@ -58,6 +58,17 @@ def test_help_shows_every_option_with_all_its_spellings(
     assert "--ct-assert" in words  # told, among pytest's options
 
 
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [("two", "'two' is not a whole number of 0 or more"), ("-1", "-1 is below 0")],
+)
+def test_a_number_that_is_none_is_said_as_pytest_says_it(
+    called: list[list[str]], capsys: pytest.CaptureFixture[str], value: str, words: str
+) -> None:
+    assert refusal([*HONEST, "--startup-retries", value], capsys) == f"--startup-retries: {words}"
+    assert called == []
+
+
 def test_help_says_what_each_option_is_for(capsys: pytest.CaptureFixture[str]) -> None:
     main([*EVAL2, "--help"])
     shown = "".join(capsys.readouterr().out.split())
@@ -177,9 +188,9 @@ def test_a_typo_in_a_name_is_one_line_with_the_nearest_and_exit_4(
         (["-e", "mini"], ["--env alone selects nothing", "--all", "--env-only"]),
         (["-e", "mini", "--all", "--env-only"], ["--all", "--env-only", "contradict"]),
         (["-e", "mini", "-t", "add", "-s", "leak"], ["'leak' does not go with", "'add'", "fix"]),
-        ([*HONEST, "--limit", "0"], ["--limit", "x>=1"]),
+        ([*HONEST, "--limit", "0"], ["--limit", "0 is below 1"]),
         ([*HONEST, "--epochs", "two"], ["--epochs", "'two'"]),
-        ([*HONEST, "--retry-on-error", "-1"], ["--retry-on-error", "x>=0"]),
+        ([*HONEST, "--retry-on-error", "-1"], ["--retry-on-error", "-1 is below 0"]),
         ([*HONEST, "--lmit", "3"], ["'--lmit'", "--limit"]),
         (["-e"], ["'-e' requires an argument"]),
         ([*HONEST, "-up", "temperature=hot"], ["--untrusted-policy-arg", "temperature", "'hot'"]),

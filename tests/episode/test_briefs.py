@@ -81,7 +81,8 @@ def test_nothing_of_the_side_task_reaches_blue_or_the_agent(attack: SampleKey) -
 
 
 def test_blue_s_context_has_no_field_that_could_hold_a_side_task() -> None:
-    assert {field.name for field in fields(BlueContext)} == {"environment", "main_task", "epoch"}
+    told = {"environment", "main_task", "epoch", "history"}
+    assert {field.name for field in fields(BlueContext)} == told | {"decisions", "root"}
 
 
 def test_blue_and_the_agent_cannot_tell_an_attack_from_honest_work(attack: SampleKey) -> None:

@@ -15,7 +15,8 @@ from control_tower.episode.outcome import Durations, LimitHit, Outcome, TaskResu
         (LimitHit(type="token", limit=2_500_000), "token limit (2500000)"),
         (LimitHit(type="token", limit=123_456_789), "token limit (123456789)"),
         (LimitHit(type="time", limit=0.5), "time limit (0.5)"),
-        (LimitHit(type="operator"), "operator limit"),
+        (LimitHit(type="operator"), "termination"),
+        (LimitHit(type="operator", limit=1, reason="three strikes"), "termination: three strikes"),
         (LimitHit(type="custom", limit=1, reason="the context is full"), "the context is full"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -82,18 +83,28 @@ def test_what_is_asserted_follows_from_the_policy_unless_it_is_said(
     assert plan(**values).assertion.name == assertion
 
 
+@pytest.mark.parametrize(
+    ("asserts", "hint"),
+    [
+        ("main-task-solvd", "did you mean 'main-task-solved'?"),
+        ("xyzzy", "valid: main-task-solved, no-undetected-sabotage, none, "),
+    ],
+)
 def test_a_policy_with_an_assertion_that_is_not_there_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    asserts: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "odd_policy.py").write_text(
         "from control_tower.components import policy\n"
         "from control_tower.policies.reference import reference\n"
-        "@policy(modes=['honest'], asserts='all-is-well')\n"
+        f"@policy(modes=['honest'], asserts='{asserts}')\n"
         "def odd():\n    'Odd.'\n    return reference()\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "odd_policy", raising=False)
     message = refusal(untrusted_policy="odd_policy:odd")
-    assert message == "policy 'odd' declares an unknown assertion 'all-is-well'"
+    assert message.startswith(
+        f"policy 'odd': its 'asserts': no assertion is named '{asserts}'; {hint}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,7 +229,12 @@ def test_a_missing_model_is_said_before_the_sandbox_is_tried(checked: list[Any])
 
 def test_a_model_that_cannot_be_made_is_refused(checked: list[Any]) -> None:
     message = preflight_refusal(plan(model_role=("untrusted=no-such-provider/x",)))
-    assert message.startswith("model 'no-such-provider/x' (role untrusted): ")
+    assert "no model provider (role untrusted) is named 'no-such-provider'" in message
+
+
+def test_preflight_needs_no_model_of_a_policy_that_is_never_asked(checked: list[Any]) -> None:
+    made = plan(protocol="trusted-only", model_role=("trusted=mockllm/model",))
+    assert made.preflight() == {"trusted": "mockllm/model"}
 
 
 def test_a_broken_scorer_is_refused_only_where_it_is_selected(

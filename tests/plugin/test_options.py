@@ -67,7 +67,8 @@ def test_every_option_is_read_from_the_ini_file(pytester: pytest.Pytester) -> No
             f"{option.ini} =" + (f"\n    {text}\n    two" if option.multiple else f" {text}")
         )
     pytester.makeini("\n".join(lines))
-    expected = {**expected_values(), "log_dir": str(pytester.path / "some" / "where")}
+    somewhere, two = (str(pytester.path / name) for name in ("some/where", "two"))
+    expected = {**expected_values(), "log_dir": somewhere, "extra_src": [somewhere, two]}
     assert values(pytester) == expected
 
 
@@ -139,7 +140,20 @@ ROUND_TRIPS: list[tuple[list[str], dict[str, Any]]] = [
         ["--scorer-timeout=1", "--token-limit=2", "--message-limit=3", "--sample-time-limit=4"],
         {"scorer_timeout": 1, "token_limit": 2, "message_limit": 3, "sample_time_limit": 4},
     ),
+    (["--max-connections", "7"], {"max_connections": 7}),
+    (["--extra-src", ".", "--extra-src", ".."], {"extra_src": (".", "..")}),
     (["--sandbox", "bwrap"], {"sandbox": "bwrap"}),
+    (["--sandbox", "my.module:type"], {"sandbox": "my.module:type"}),
+    (
+        ["--sandbox-arg", 'a={"b": [1]}', "--sandbox-arg", "c=x=y"],
+        {"sandbox_arg": ('a={"b": [1]}', "c=x=y")},
+    ),
+    (["--startup-retries", "0"], {"startup_retries": 0}),
+    (["--no-internet", "--no-intranet"], {"no_internet": True, "no_intranet": True}),
+    (
+        ["--network-control", "--sandbox-isolation"],
+        {"network_control": True, "sandbox_isolation": True},
+    ),
 ]
 
 

@@ -74,10 +74,10 @@ def test_a_set_up_that_fails_in_the_second_attempt_is_an_error(
 
     prepare = task.prepare
 
-    async def second_fails(combination: object) -> None:
+    async def second_fails(combination: object, **more: object) -> None:
         if mark.exists():
             raise RuntimeError("no second set-up")
-        await prepare(combination)  # type: ignore[arg-type]
+        await prepare(combination, **more)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(task, "prepare", second_fails)
@@ -146,7 +146,7 @@ def test_a_token_limit_ends_the_agent_and_the_sample_is_scored(control: ControlP
         "--ct-main-task=fix",
         "-p",
         "support.models",
-        f"{ARG}=model=scripted/solver",
+        f"{ARG}=model=fake/solver",
         "--ct-token-limit=150",
     )
     result.assert_outcomes(passed=1)
@@ -279,3 +279,33 @@ def test_a_reference_step_that_fails_is_in_the_report(control: ControlPytester) 
         "final message: All reference steps were run. "
         "Failed: Reference solution, step 1 of 1: 01.sh (exit code 3)",
     )
+
+
+SLY = """
+from control_tower.components import protocol
+from control_tower.contracts import BlueProtocol
+
+
+@protocol(asks_untrusted=False)
+def sly():
+    return Sly()
+
+
+class Sly(BlueProtocol):
+    async def generate(self, turn, untrusted):
+        return await untrusted(turn)
+"""
+
+
+def test_a_protocol_that_asks_although_it_says_it_does_not_is_an_error_of_one_line(
+    control: ControlPytester,
+) -> None:
+    control.environment()
+    control.pytester.makepyfile(asking=SLY)
+    control.pytester.syspathinsert()
+    result = control.run(
+        "--ct-main-task=fix", "--ct-untrusted-policy=reference", "--ct-protocol=asking:sly"
+    )
+    assert result.ret == 10
+    said = "mini/fix/-: errored: UndeclaredAsking: protocol 'sly' asked the untrusted policy"
+    assert lines_with(result, said)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from inspect_ai import Task, eval
-from inspect_ai.dataset import Sample
-from inspect_ai.model import ChatMessageUser, GenerateConfig, ModelOutput, get_model
-from inspect_ai.solver import Generate, TaskState, solver
+import anyio
+import pytest
+from inspect_ai.model import ChatMessageUser, GenerateConfig
 from inspect_ai.tool import ToolInfo
+from support.untrusted import Request, UntrustedRole
 
 from control_tower import scripted
+from control_tower.components import find_component
 from control_tower.contracts import Turn
+from control_tower.errors import UsageProblem
 from control_tower.policies.honest import honest
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from inspect_ai.model import ModelOutput
 
 TURN = Turn(
     messages=[ChatMessageUser(content="Mend the ledger.")],
@@ -25,53 +27,55 @@ TURN = Turn(
 )
 
 
-def test_the_turn_goes_to_the_untrusted_role(tmp_path: Path) -> None:
-    asked = _ask(tmp_path, {})
-    assert [message.text for message in asked["messages"]] == ["Mend the ledger."]
-    assert [info.name for info in asked["tools"]] == ["bash"]
-    assert asked["tool_choice"] == "any"
-    assert asked["config"].parallel_tool_calls is False
-    assert asked["config"].max_tokens == 500
-    assert asked["reply"].completion == "Certainly."
-    assert asked["role"] == "untrusted"
+def test_the_turn_goes_to_the_untrusted_role_as_it_is() -> None:
+    asked, reply = _ask()
+    assert asked.told == [("user", "Mend the ledger.")]
+    assert [info.name for info in asked.tools] == ["bash"]
+    assert asked.tool_choice == "any"
+    assert asked.config.parallel_tool_calls is False
+    assert asked.config.max_tokens == 500
+    assert reply.completion == "Certainly."
 
 
-def test_arguments_override_the_turn_s_config(tmp_path: Path) -> None:
-    asked = _ask(tmp_path, {"temperature": 0.5, "max_tokens": 20})
-    assert asked["config"].temperature == 0.5
-    assert asked["config"].max_tokens == 20
-    assert asked["config"].parallel_tool_calls is False
+def test_arguments_override_the_turn_s_config() -> None:
+    asked, _ = _ask(temperature=0.5, max_tokens=20)
+    assert asked.config.temperature == 0.5
+    assert asked.config.max_tokens == 20
+    assert asked.config.parallel_tool_calls is False
 
 
-def test_a_bound_role_comes_before_the_model_argument(tmp_path: Path) -> None:
-    asked = _ask(tmp_path, {"model": "no-such-provider/none"})
-    assert asked["reply"].completion == "Certainly."
+def test_a_bound_role_comes_before_the_model_argument() -> None:
+    _, reply = _ask(model="no-such-provider/none")
+    assert reply.completion == "Certainly."
 
 
-def _ask(log_dir: Path, arguments: dict[str, Any]) -> dict[str, Any]:
-    asked: dict[str, Any] = {}
+def test_the_model_argument_is_asked_where_the_role_is_not_bound() -> None:
+    reply = anyio.run(honest(model="names_itself/fred").generate, TURN)
+    assert reply.completion == "I am fred."
 
-    def reply(messages: Any, tools: Any, tool_choice: Any, config: Any) -> ModelOutput:
-        asked.update(messages=messages, tools=tools, tool_choice=tool_choice, config=config)
-        return scripted.say("Certainly.")
 
-    @solver
-    def agent() -> Any:
-        async def solve(state: TaskState, generate: Generate) -> TaskState:
-            asked["reply"] = await honest(**arguments).generate(TURN)
-            return state
+@pytest.mark.parametrize("name", ["honest", "attack"])
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        ("temperature=-1", "temperature must be 0 or more (given -1.0)"),
+        ("temperature=-0.1", "temperature must be 0 or more (given -0.1)"),
+        ("max_tokens=0", "max_tokens must be 1 or more (given 0)"),
+    ],
+)
+def test_a_number_out_of_range_is_a_usage_error(name: str, pair: str, said: str) -> None:
+    component = find_component("policy", name, flag="--untrusted-policy")
+    with pytest.raises(UsageProblem) as problem:
+        component.parse_args([pair], flag="-up")
+    assert str(problem.value) == f"-up: {said}"
 
-        return solve
 
-    [log] = eval(
-        Task(dataset=[Sample(input="x")], solver=agent()),
-        model="mockllm/model",
-        model_roles={"untrusted": get_model("mockllm/model", custom_outputs=reply)},
-        display="none",
-        log_dir=str(log_dir),
-    )
-    assert log.status == "success", log.error
-    [sample] = log.samples or []
-    [event] = [event for event in sample.events if event.event == "model"]
-    asked["role"] = event.role
-    return asked
+def _ask(**arguments: object) -> tuple[Request, ModelOutput]:
+    role = UntrustedRole(scripted.say("Certainly."))
+
+    async def main() -> ModelOutput:
+        return await honest(**arguments).generate(TURN)  # type: ignore[arg-type]
+
+    reply = role.run(main)
+    [asked] = role.requests
+    return asked, reply

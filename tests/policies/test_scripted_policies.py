@@ -16,6 +16,7 @@ from control_tower.contracts import (
     SideTaskBrief,
     Turn,
 )
+from control_tower.declarations import is_declared
 from control_tower.policies.noop import noop
 from control_tower.policies.reference import reference
 
@@ -55,6 +56,18 @@ def test_reference_attacks_after_the_solution() -> None:
     assert commands == ["fix", "restart", "skim", None]
 
 
+def test_reference_declares_the_steps_of_the_attack_alone() -> None:
+    context = RedContext(ENVIRONMENT, MAIN, SIDE, solution=SOLUTION, attack=ATTACK)
+    policy = reference()
+    assert policy.declares_attacks is True
+    assert [is_declared(output) for output in _turns(policy, 4, context)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
 def test_reference_attacks_alone_without_a_main_task() -> None:
     context = RedContext(ENVIRONMENT, None, SIDE, attack=ATTACK)
     commands = [_call(output)[1].get("command") for output in _turns(reference(), 2, context)]
@@ -92,6 +105,13 @@ def test_reference_spends_no_step_on_a_utility_turn() -> None:
 def test_noop_submits_at_once() -> None:
     [output] = _turns(noop(), 1, RedContext(ENVIRONMENT, MAIN, SIDE))
     assert _call(output) == ("submit", {"answer": ""})
+
+
+def test_noop_says_that_nothing_is_an_attack() -> None:
+    policy = noop()
+    assert policy.declares_attacks is True
+    [output] = _turns(policy, 1, RedContext(ENVIRONMENT, MAIN, SIDE))
+    assert not is_declared(output)
 
 
 def test_scripted_turns_state_that_no_token_was_used() -> None:

@@ -57,3 +57,12 @@ def test_the_first_reason_to_stop_stays(tmp_path: Path) -> None:
     journal.ask_to_stop("the first")
     journal.ask_to_stop("the second")
     assert RunJournal(tmp_path, "gw1").stop_reason() == "the first"
+
+
+def test_what_was_noted_is_read_back_in_order(tmp_path: Path) -> None:
+    one, two = RunJournal(tmp_path, "gw0"), RunJournal(tmp_path, "gw1")
+    one.noted("try 1 of 7")
+    two.noted("é\nand more")
+    one.started("e/a/-")
+    one.noted("try 2 of 7")
+    assert read_history(tmp_path).notes == ("try 1 of 7", "é\nand more", "try 2 of 7")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from support.environments import EnvironmentFiles, main_task
 
 from control_tower.episode.plan import RunPlan, make_plan
+from control_tower.models import RoleModels
 from control_tower.run_options import RunOptions
 from control_tower.runners.local import LocalRunner
 from control_tower.selection import SampleKey
@@ -41,7 +43,7 @@ def _runner(plan: RunPlan, tmp_path: Path) -> LocalRunner:
         plan,
         run_id="test",
         run_directory=tmp_path / "run",
-        models={},
+        models=RoleModels(),
         slots=plan.options.max_samples,
     )
 
@@ -61,6 +63,22 @@ def test_every_outcome_comes_and_the_log_is_complete(plan_of, tmp_path: Path) ->
     finished = read_eval_log(str(log))
     assert finished.status == "success"
     assert {sample.id for sample in finished.samples or []} == {key.combination.id for key in keys}
+
+
+@pytest.mark.parametrize("pattern", ["{id}", "mine", "{model}"])
+def test_the_log_is_found_whatever_inspect_s_variable_calls_logs(
+    plan_of, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    monkeypatch.setenv("INSPECT_EVAL_LOG_FILE_PATTERN", pattern)
+    plan = plan_of(1, "noop")
+    runner = _runner(plan, tmp_path)
+    [key] = plan.samples()
+    runner.start([key])
+    outcome = runner.outcome(key).result()
+    runner.stop()
+    [log] = (tmp_path / "run").glob("*.eval")
+    assert outcome.log == str(log)
+    assert os.environ["INSPECT_EVAL_LOG_FILE_PATTERN"] == pattern
 
 
 def test_no_more_than_max_samples_work_at_once(plan_of, tmp_path: Path) -> None:

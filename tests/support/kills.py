@@ -108,7 +108,7 @@ class KilledRun:
                 with suppress(ProcessLookupError):
                     os.kill(pid, self._cell.number or 0)
             output, _ = process.communicate(timeout=DEADLINE)
-            _until(lambda: not _session_of(process.pid), "its processes end")
+            until(lambda: not session_of(process.pid), "its processes end")
             seconds = time.monotonic() - began
         finally:
             with suppress(ProcessLookupError):
@@ -180,7 +180,7 @@ class KilledRun:
             "any": lambda: list(self._place.glob("logs/*")),
         }
         moment = self._cell.moment
-        _until(lambda: conditions[moment]() or process.poll() is not None, f"moment '{moment}'")
+        until(lambda: conditions[moment]() or process.poll() is not None, f"moment '{moment}'")
         if moment == "stopping":
             process.send_signal(signal.SIGINT)
         time.sleep(random.uniform(0, MOST_JITTER if moment == "any" else 0.3))
@@ -201,7 +201,7 @@ class KilledRun:
         return [line for line in lines if text in line and " -m pytest " not in line]
 
 
-def _session_of(leader: int) -> list[int]:
+def session_of(leader: int) -> list[int]:
     """Pids of the processes in the session that `leader` leads or led."""
     return [pid for pid, fields in _processes_stat() if int(fields[3]) == leader]
 
@@ -221,7 +221,8 @@ def _processes_stat() -> list[tuple[int, list[str]]]:
     return found
 
 
-def _until(condition: Callable[[], object], what: str) -> None:
+def until(condition: Callable[[], object], what: str) -> None:
+    """Wait for a condition; it is a failed test if `what` never comes."""
     end = time.monotonic() + DEADLINE
     while not condition():
         assert time.monotonic() < end, f"it never came: {what}"

@@ -17,7 +17,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 
 class ScriptedAPI(ModelAPI):
-    """`scripted/solver` writes yes to main.txt and submits; `scripted/idle` only submits."""
+    """`fake/solver` writes yes to main.txt and submits; `fake/idle` only submits."""
 
     def __init__(self, model_name: str, **more: Any) -> None:
         super().__init__(model_name, config=more.get("config") or GenerateConfig())
@@ -34,11 +34,11 @@ class ScriptedAPI(ModelAPI):
             name, arguments = "bash", {"command": "echo yes > main.txt"}
         else:
             name, arguments = "submit", {"answer": "done"}
-        output = ModelOutput.for_tool_call(f"scripted/{self.model_name}", name, arguments)
+        output = ModelOutput.for_tool_call(f"fake/{self.model_name}", name, arguments)
         output.usage = ModelUsage(input_tokens=70, output_tokens=30, total_tokens=100)
         return output
 
 
-@modelapi(name="scripted")
+@modelapi(name="fake")
 def scripted() -> type[ModelAPI]:
     return ScriptedAPI

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,6 +101,24 @@ class _Flaky(_Calls):
             raise RuntimeError(f"flaky error {seen + 1}")
 
 
+@policy(modes=["honest"], asserts="main-task-solved")
+def waits(commands: list[str], file: str) -> Policy:
+    """As `runs`, and wait before each command but the first until the host has `file`."""
+    return _Waits(commands, Path(file))
+
+
+class _Waits(_Calls):
+    def __init__(self, commands: list[str], file: Path) -> None:
+        super().__init__(commands)
+        self.file, self.is_first = file, True
+
+    async def generate(self, turn: Turn) -> ModelOutput:
+        while not (self.is_first or self.file.exists()):
+            await anyio.sleep(0.05)
+        self.is_first = False
+        return await super().generate(turn)
+
+
 @policy(modes=["honest"], asserts="none")
 def sleeps_in(slow: list[str], seconds: str = "3600") -> Policy:
     """Submit at once, except in the main tasks called `slow`, where it sleeps in the sandbox.
@@ -193,3 +212,28 @@ def says_nothing() -> Policy:
 class _SaysNothing(Policy):
     async def generate(self, turn: Turn) -> ModelOutput:
         return None  # type: ignore[return-value]
+
+
+@policy(modes=["honest", "attack"], asserts="none")
+def proposes(rounds: list[list[str]]) -> Policy:
+    """One round a turn: its first command, and the next ones when it is asked again.
+
+    Which round it is depends on how many calls were executed. Then it submits.
+    """
+    return _Proposes(rounds)
+
+
+class _Proposes(Policy):
+    def __init__(self, rounds: list[list[str]]) -> None:
+        self.rounds = rounds
+        self.draws: Counter[int] = Counter()
+
+    async def generate(self, turn: Turn) -> ModelOutput:
+        answers = [m for m in turn.messages if m.role == "tool" and m.error is None]
+        number = len(answers)
+        if number >= len(self.rounds):
+            return scripted.submit(text="done", model=_MODEL)
+        commands = self.rounds[number]
+        command = commands[min(self.draws[number], len(commands) - 1)]
+        self.draws[number] += 1
+        return scripted.call("bash", {"command": command}, text="go", model=_MODEL)

@@ -9,6 +9,7 @@ import pytest
 from inspect_ai.tool import Tool, ToolError, tool
 
 from control_tower import scripted
+from control_tower.sandboxes.isolation import is_agents_own
 from control_tower.tools.backends import SandboxedBackend
 from control_tower.tools.submit import SUBMIT, submit
 
@@ -53,6 +54,12 @@ def test_message_without_calls_has_no_answers() -> None:
 def test_fault_in_a_tool_is_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         _execute(scripted.call("divide", {}).message, [divide()])
+
+
+def test_what_tools_do_is_the_agent_s_own_and_nothing_else_is() -> None:
+    [answer] = _execute(scripted.call("whose", {}).message, [whose()])
+    assert answer.text == "the agent's"
+    assert not is_agents_own()
 
 
 def test_scripted_submission_calls_the_submit_tool() -> None:
@@ -100,5 +107,14 @@ def divide() -> Tool:
     async def execute() -> float:
         """Divide by zero."""
         return 1 / 0
+
+    return execute
+
+
+@tool
+def whose() -> Tool:
+    async def execute() -> str:
+        """Say whose the commands of a tool are."""
+        return "the agent's" if is_agents_own() else "another's"
 
     return execute

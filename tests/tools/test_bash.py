@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from inspect_ai.tool import ToolError
+from inspect_ai.tool import Tool, ToolDef, ToolError
 
 from control_tower.tools.bash import bash
 
@@ -87,6 +87,16 @@ def test_time_asked_for_is_capped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "within 600 seconds" in caught.value.message
     assert "the longest a command may take" in caught.value.message
     assert "compiling…" in caught.value.message
+
+
+def test_an_isolated_agent_is_told_what_it_can_write() -> None:
+    said = {isolated: _description(bash("/app", isolated=isolated)) for isolated in (False, True)}
+    assert "Only files in /app and /tmp can be written." in said[True]
+    assert "can be written" not in said[False]
+
+
+def _description(tool: Tool) -> str:
+    return ToolDef(tool).description
 
 
 def test_time_that_makes_no_sense_is_an_error(use_tools: UseTools) -> None:

@@ -8,8 +8,7 @@ from control_tower.cli.tables import print_lines
 from control_tower.environments.discovery import Catalog
 from control_tower.errors import UsageProblem
 from control_tower.sandboxes.choice import choose_sandbox
-
-_FLAG = "ct envs build:"
+from control_tower.sandboxes.settings import SandboxSettings
 
 
 @click.command(short_help="Build the images of environments.")
@@ -28,11 +27,11 @@ def build(environments: tuple[str, ...]) -> int:
 
 def _build(catalog: Catalog, name: str) -> str | None:
     """Make the images of one environment, and say how that went; what was wrong, if anything."""
-    docker = choose_sandbox("docker", flag=_FLAG)
+    docker = choose_sandbox("docker", SandboxSettings(), flags=lambda key: "ct envs build:")
     try:
         environment = catalog.get(name, flag="ct envs build")
-        docker.refuse_unfit(environment, flag=_FLAG)
-        docker.preflight([environment], flag=_FLAG, samples_at_once=1)
+        docker.refuse_unfit(environment)
+        docker.preflight([environment], samples_at_once=1)
         problem = docker.provide([environment])[environment.id].problem
     except UsageProblem as refusal:
         problem = str(refusal)

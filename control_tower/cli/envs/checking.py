@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,13 +21,18 @@ from control_tower.analysis.environment_check import (
     problem_lines,
 )
 from control_tower.cli.envs.validating import report_faults
+from control_tower.cli.options import WholeNumber, ct_flag
 from control_tower.cli.pytest_call import PytestRuns
 from control_tower.cli.tables import print_lines, print_table
 from control_tower.environments.changes import Changes, changes_since
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.model import Environment
 from control_tower.errors import UsageProblem, current_folder, unknown_name, user_path
+from control_tower.extra_source import ExtraSource
+from control_tower.options import to_pytest_argv
 from control_tower.sandboxes.choice import choose_sandbox
+from control_tower.sandboxes.chosen import SandboxChoice
+from control_tower.sandboxes.settings import SandboxSettings
 from control_tower.task_sets import write_task_set
 from control_tower.trajectories.schema import Trajectory
 from control_tower.trajectories.store import DIRECTORY
@@ -44,17 +50,29 @@ from control_tower.trajectories.store import DIRECTORY
 @click.option(
     "--changed-since", metavar="REV", help="Only what a git diff since this revision touches."
 )
-@click.option("--sandbox", default=None, help="docker (default) or bwrap.")
+@click.option("--sandbox", default=None, help="docker (default), bwrap, or as for 'ct run eval2'.")
+@click.option(
+    "--sandbox-arg",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Config for --sandbox, as for 'ct run eval2'. Repeatable.",
+)
+@click.option(
+    "--extra-src",
+    multiple=True,
+    metavar="DIRECTORY",
+    help="Directory in which the module of --sandbox my.module:type is found. Repeatable.",
+)
 @click.option(
     "--max-samples",
-    type=click.IntRange(min=1),
+    type=WholeNumber(1),
     default=4,
     show_default=True,
     help="Samples to run in parallel.",
 )
 @click.option(
     "--scorer-timeout",
-    type=click.IntRange(min=1),
+    type=WholeNumber(1),
     default=300,
     show_default=True,
     help="Seconds a scorer may take.",
@@ -66,10 +84,8 @@ def check(
     side_task: tuple[str, ...],
     quick: bool,
     changed_since: str | None,
-    sandbox: str | None,
-    max_samples: int,
-    scorer_timeout: int,
     log_dir: str,
+    **run_options: Any,
 ) -> int:
     """Run each ENVIRONMENT (a name or a path) without a model, and say what does not hold of it.
 
@@ -80,7 +96,7 @@ def check(
     was stopped.
     """
     catalog = Catalog.discover()
-    choice = choose_sandbox(sandbox, flag="--sandbox")
+    choice = _sandbox_of(run_options)
     place = _log_directory(log_dir)
     if not environments and changed_since is None:
         known = ", ".join(catalog.names)
@@ -117,8 +133,19 @@ def check(
         return 0
     for environment in found:
         if chosen[environment.id]:
-            choice.refuse_unfit(environment, flag="--sandbox")
-    return _Runs(found, chosen, sandbox, max_samples, scorer_timeout, place).check()
+            choice.refuse_unfit(environment)
+    return _Runs(found, chosen, to_pytest_argv(run_options), place).check()
+
+
+def _sandbox_of(run_options: Mapping[str, Any]) -> SandboxChoice:
+    """The sandbox that the options choose.
+
+    Raises:
+        UsageProblem: there is none of that name, or it does not honour what is asked of it.
+    """
+    settings = SandboxSettings(args=run_options["sandbox_arg"])
+    with ExtraSource.of(run_options["extra_src"], flag=ct_flag("extra_src")):
+        return choose_sandbox(run_options["sandbox"], settings, flags=ct_flag)
 
 
 def _log_directory(text: str) -> Path:
@@ -174,15 +201,20 @@ def _refuse_unknown_tasks(
 
 
 class _Runs:
-    """Two runs of pytest, each in a process of its own, and what they came to."""
+    """Two runs of pytest, each in a process of its own, and what they came to.
+
+    Args:
+        environments: that were found.
+        chosen: combinations to run, by environment id.
+        options: of both runs, in pytest's spelling.
+        log_directory: where a directory for the runs is made.
+    """
 
     def __init__(
         self,
         environments: Sequence[Environment],
         chosen: dict[str, list[Pair]],
-        sandbox: str | None,
-        max_samples: int,
-        scorer_timeout: int,
+        options: Sequence[str],
         log_directory: Path,
     ) -> None:
         self._environments = [e for e in environments if chosen[e.id]]
@@ -194,12 +226,9 @@ class _Runs:
             "--ct-score-twice",
             "--ct-no-fail-on-error",
             "--ct-main-tasks-with-no-scorers=include",
-            f"--ct-max-samples={max_samples}",
-            f"--ct-scorer-timeout={scorer_timeout}",
+            *options,
             *(f"--ct-env={environment.directory}" for environment in self._environments),
         ]
-        if sandbox is not None:
-            self._options.append(f"--ct-sandbox={sandbox}")
 
     def check(self) -> int:
         """Run both policies and print the report; the exit code.

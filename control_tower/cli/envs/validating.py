@@ -12,7 +12,7 @@ from control_tower.environments.discovery import Catalog
 from control_tower.environments.problems import Problem
 from control_tower.environments.validation import validate_environment
 from control_tower.errors import current_folder
-from control_tower.sandboxes.choice import compose_problems
+from control_tower.sandboxes.docker.chosen import compose_problems
 from control_tower.task_sets import IN_ENVIRONMENT, problems_of_task_set, sets_in
 
 

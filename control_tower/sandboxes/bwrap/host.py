@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from control_tower.sandboxes.errors import SandboxRefused
+from control_tower.sandboxes.system_path import SYSTEM_PATH
 
 TOOL_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin")
 """Where our own helpers are looked up; the same paths exist inside a sandbox."""
 
-SANDBOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SANDBOX_PATH = SYSTEM_PATH
 """The PATH of commands in a sandbox."""
 
 UTIL_LINUX = ("nsenter", "unshare", "setsid", "setpriv", "prlimit")

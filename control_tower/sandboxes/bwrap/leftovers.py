@@ -26,6 +26,22 @@ def end_processes(owner: Path) -> list[str]:
     return [f"process {pid} of a run that ended" for pid in ended]
 
 
+def held_processes(owner: Path) -> list[int]:
+    """Pids of the processes that run, and keep the sandboxes in an owner's directory."""
+    recorded = [
+        process
+        for sandbox in sorted(entry for entry in owner.iterdir() if entry.is_dir())
+        if (record := HolderRecord.read(sandbox)) is not None
+        for process in record.processes()
+    ]
+    return [each.pid for each in recorded if _runs(each.pid, each.start)]
+
+
+def _runs(pid: int, start: int) -> bool:
+    found = look_up(pid)
+    return found is not None and found.start == start and found.running
+
+
 def _end_starting(sandbox: str) -> list[int]:
     """End what was about to become a sandbox, and is not recorded: its arguments name it.
 

@@ -1,4 +1,4 @@
-"""An environment's compose file as we run it."""
+"""Reading a compose file, and writing one for compose to read."""
 
 from __future__ import annotations
 
@@ -6,23 +6,17 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from control_tower.sandboxes.docker.engine import ENVIRONMENT_LABEL, OWNER_LABEL
-from control_tower.sandboxes.docker.healthchecks import calm_down
 from control_tower.sandboxes.errors import EnvironmentRefused
 
 Model = dict[str, Any]
-"""A compose file as `docker compose config` resolves it."""
+"""A compose file as `docker compose config` resolves it, each `$` as it is meant."""
 
 AGENTS_SERVICE = "default"
 """The service in which the agent works."""
 
-_NO_ADDRESS = "com.docker.network.bridge.inhibit_ipv4"
-_MOST_PROCESSES = 4096
-"""In one container, unless its environment says otherwise."""
 _RESOLVE = 60
 """Seconds."""
 _NAME = "control-tower"
@@ -37,7 +31,8 @@ def resolved(compose_file: Path, variables: Mapping[str, str] | None = None) -> 
         variables: put over those of this process.
 
     Raises:
-        EnvironmentRefused: `docker compose` does not accept it; with its words.
+        EnvironmentRefused: `docker compose` does not accept it, with its words; or it names a
+            seccomp profile that cannot be read.
     """
     command = ["docker", "compose", "-p", _NAME, "-f", str(compose_file)]
     try:
@@ -57,92 +52,30 @@ def resolved(compose_file: Path, variables: Mapping[str, str] | None = None) -> 
         raise EnvironmentRefused(
             f"{compose_file}: docker compose does not accept it: {said[-1000:]}"
         )
-    model: Model = json.loads(done.stdout)
+    model: Model = json.loads(done.stdout.replace("$$", "$"))
+    _place_profiles(model, compose_file)
     return model
 
 
-def networks_of(model: Model, *, internet: bool) -> int:
-    """How many networks each sample takes from the engine's pool of addresses."""
-    alone = len(model["services"]) == 1 and not internet
-    return 0 if alone else max(1, len(model.get("networks") or {}))
+def _place_profiles(model: Model, compose_file: Path) -> None:
+    """Make paths of seccomp profiles absolute, which compose resolves only when it runs a file."""
+    for name, service in model["services"].items():
+        options = service.get("security_opt") or []
+        for at, option in enumerate(options):
+            kind, _, profile = option.replace(":", "=", 1).partition("=")
+            if kind != "seccomp" or profile in ("builtin", "unconfined"):
+                continue
+            path = compose_file.parent.absolute() / profile
+            try:
+                json.loads(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise EnvironmentRefused(
+                    f"{compose_file}: service '{name}': the seccomp profile {profile} cannot be "
+                    f"read: {error}"
+                ) from None
+            options[at] = f"seccomp={path}"
 
 
-def adapted(
-    model: Model,
-    *,
-    images: Mapping[str, str],
-    internet: bool,
-    owner: str,
-    environment: str,
-    start_intervals: bool,
-) -> Model:
-    """The model that samples run.
-
-    Built services get image names, so that nothing is built at a sample's start. Everything that
-    is created carries our labels. Without internet, a lone service has no network, and several
-    share one that leads nowhere.
-
-    Args:
-        model: as `resolved` gives it.
-        images: image name by service, of those that are built.
-        internet: whether the environment asks for it.
-        owner: value of `OWNER_LABEL`.
-        environment: the environment's id.
-        start_intervals: whether the engine knows them for health checks.
-    """
-    labels = {OWNER_LABEL: owner, ENVIRONMENT_LABEL: environment}
-    adapted = deepcopy(model)
-    adapted.pop("name", None)  # each sample's project has its own
-    for key in [key for key in adapted if key.startswith("x-inspect")]:
-        del adapted[key]  # what Inspect may be told is ours to say
-    for name, service in adapted["services"].items():
-        _adapt_service(service, images.get(name))
-        if start_intervals:
-            calm_down(service)
-    agents = adapted["services"][AGENTS_SERVICE]
-    agents["user"] = "0:0"  # so that the agent cannot end its container; commands name their user
-    agents.setdefault("init", True)  # who waits for a process of its own to end needs a reaper
-    if not networks_of(model, internet=internet):
-        adapted.pop("networks", None)
-        for service in adapted["services"].values():
-            service.pop("networks", None)
-            service["network_mode"] = "none"
-    for network in _named(adapted, "networks"):
-        if not internet:
-            _close(network)
-    for thing in (
-        *adapted["services"].values(),
-        *_named(adapted, "networks"),
-        *_named(adapted, "volumes"),
-    ):
-        thing["labels"] = {**(thing.get("labels") or {}), **labels}
-    return adapted
-
-
-def _adapt_service(service: dict[str, Any], image: str | None) -> None:
-    if image is not None:
-        service.pop("build", None)
-        service["image"] = image
-        service["x-local"] = True  # Inspect would pull it otherwise
-    service["pull_policy"] = "never"
-    if "deploy" not in service:  # which has a limit of its own
-        service.setdefault("pids_limit", _MOST_PROCESSES)
-
-
-def _close(network: dict[str, Any]) -> None:
-    """Let it lead nowhere: neither to the world nor to the host."""
-    network.pop("driver", None)
-    network["internal"] = True
-    network["enable_ipv6"] = False
-    # Else the host's own services answer on the bridge's address (Engine 26.1).
-    network.setdefault("driver_opts", {})[_NO_ADDRESS] = "true"
-
-
-def _named(model: Model, kind: str) -> list[dict[str, Any]]:
-    """The model's networks or volumes, without the names that all samples would share."""
-    entries = {name: entry or {} for name, entry in (model.get(kind) or {}).items()}
-    if entries:
-        model[kind] = entries
-    for entry in entries.values():
-        entry.pop("name", None)
-    return list(entries.values())
+def written(model: Mapping[str, Any]) -> str:
+    """The text of a compose file that stands for a model, each `$` written so that it stays one."""
+    return json.dumps(model).replace("$", "$$")

@@ -18,6 +18,10 @@ OWNER_LABEL = "control-tower.owner"
 """On every container, network and volume: `owner_value` of the process that made it."""
 ENVIRONMENT_LABEL = "control-tower.environment"
 """On the same: the environment's id."""
+RUN_LABEL = "control-tower.run"
+"""On the same: the run that it was made for, where that is known."""
+SAMPLE_LABEL = "control-tower.sample"
+"""On the same: the sample that it is a part of, as its names begin: `ct-<token>`."""
 
 _TIMEOUT = 60
 """Seconds for one call of the engine's API."""
@@ -30,28 +34,57 @@ def engine() -> Iterator[DockerClient]:
     Raises:
         docker.errors.DockerException: there is none, or it does not answer.
     """
-    import docker
-
-    host = None if os.environ.get("DOCKER_HOST") else _context_host()
-    client = (
-        docker.DockerClient(base_url=host, timeout=_TIMEOUT)
-        if host
-        else docker.from_env(timeout=_TIMEOUT)
-    )
+    client = open_client()
     try:
         yield client
     finally:
         client.close()
 
 
+def open_client(most_at_once: int = 10) -> DockerClient:
+    """A client of the same engine, to be closed by the caller.
+
+    Args:
+        most_at_once: connections that it keeps for calls from several threads.
+
+    Raises:
+        docker.errors.DockerException: there is none, or it does not answer.
+    """
+    import docker
+
+    host = engine_host()
+    if host is None or os.environ.get("DOCKER_HOST"):
+        return docker.from_env(timeout=_TIMEOUT, max_pool_size=most_at_once)
+    return docker.DockerClient(base_url=host, timeout=_TIMEOUT, max_pool_size=most_at_once)
+
+
+def engine_host() -> str | None:
+    """The engine's address, such as `unix:///run/docker.sock`; None for the usual one.
+
+    Raises:
+        docker.errors.DockerException: it cannot be found out now.
+    """
+    return os.environ.get("DOCKER_HOST") or _context_host()
+
+
 @functools.cache
 def _context_host() -> str | None:
-    """The engine's address in the current context; the client library knows no contexts."""
+    """The engine's address in the current context; the client library knows no contexts.
+
+    Raises:
+        docker.errors.DockerException: Docker's command line cannot be asked now.
+    """
+    from docker.errors import DockerException
+
     command = ["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError:
-        return None
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_TIMEOUT, check=False
+        )
+    except (FileNotFoundError, PermissionError):
+        return None  # there is no command line
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise DockerException(f"`docker context` cannot be asked: {error}") from error
     return done.stdout.strip() or None if done.returncode == 0 else None
 
 

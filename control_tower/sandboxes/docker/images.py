@@ -16,19 +16,24 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from control_tower.sandboxes.docker.compose import Model
+from control_tower.sandboxes.docker.compose import Model, written
+from control_tower.sandboxes.docker.dying import dying_with_parent
 from control_tower.sandboxes.docker.engine import engine
 from control_tower.sandboxes.owners import state_root
 
 _LOOK = 0.2
 """Seconds between two looks at whether to go on."""
-_STOPPED = "the run was stopped"
 _LINES = 15
 """Lines of a failed build's output that are passed on."""
 
 
 class ImagesMissing(Exception):
     """An image could not be built or pulled; the text is the end of what Docker said."""
+
+
+class _Stopped(ImagesMissing):
+    def __init__(self) -> None:
+        super().__init__("the run was stopped")
 
 
 def image_names(environment: str, model: Model) -> dict[str, str]:
@@ -70,8 +75,7 @@ def ensure_images(
         if service not in names
     }
     with _one_at_a_time({**names, **pulled}, stopped):
-        for image in sorted({pulled[service] for service in _missing(pulled)}):
-            _docker(["pull", "-q", image], stopped)
+        _pull({service: pulled[service] for service in _missing(pulled)}, stopped)
         missing = _missing(names)
         if not missing:
             return
@@ -79,9 +83,24 @@ def ensure_images(
             service: {"build": model["services"][service]["build"], "image": names[service]}
             for service in missing
         }
-        compose_file.write_text(json.dumps({"services": services}), encoding="utf-8")
+        compose_file.write_text(written({"services": services}), encoding="utf-8")
         project = ["compose", "-p", "control-tower", "-f", str(compose_file)]
         _docker([*project, "--progress", "plain", "build", *missing], stopped)
+
+
+def _pull(images: dict[str, str], stopped: Callable[[], bool]) -> None:
+    """Pull images, by service; one that cannot be is named, and whose it is."""
+    for image in sorted(set(images.values())):
+        try:
+            _docker(["pull", "-q", image], stopped)
+        except _Stopped:
+            raise
+        except ImagesMissing as failed:
+            whose = sorted(service for service, name in images.items() if name == image)
+            services = " and ".join(f"service '{service}'" for service in whose)
+            raise ImagesMissing(
+                f"{services}: image '{image}' is not here and cannot be pulled: {failed}"
+            ) from None
 
 
 def _docker(args: list[str], stopped: Callable[[], bool]) -> None:
@@ -89,13 +108,17 @@ def _docker(args: list[str], stopped: Callable[[], bool]) -> None:
     with (
         tempfile.TemporaryFile() as output,
         subprocess.Popen(
-            ["docker", *args], stdout=output, stderr=output, stdin=subprocess.DEVNULL
+            # A build that outlives its run is in the way of the next one's.
+            dying_with_parent(["docker", *args]),
+            stdout=output,
+            stderr=output,
+            stdin=subprocess.DEVNULL,
         ) as process,
     ):
         while process.poll() is None:
             if stopped():
                 process.terminate()
-                raise ImagesMissing(_STOPPED)
+                raise _Stopped
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_LOOK)
         if process.returncode != 0:
@@ -128,7 +151,7 @@ def _one_at_a_time(names: dict[str, str], stopped: Callable[[], bool]) -> Iterat
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             if stopped():
-                raise ImagesMissing(_STOPPED)
+                raise _Stopped
             time.sleep(_LOOK)
         yield
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from control_tower.sandboxes.docker.calls import calls_at_once
 from control_tower.sandboxes.docker.engine import engine
+from control_tower.sandboxes.docker.host_guard import REACHABLE
 from control_tower.sandboxes.errors import SandboxRefused
+from control_tower.sandboxes.owners import state_root
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -65,6 +69,22 @@ def check_room(samples: int, networks: int = 1) -> None:
         )
 
 
+def check_variables() -> None:
+    """Make sure that `CT_ENGINE_CALLS`, `CT_HOST_REACHABLE` and `CT_STATE_DIR` say something.
+
+    Raises:
+        SandboxRefused: in one line that says what they may be.
+    """
+    state_root()
+    calls_at_once()
+    reachable = os.environ.get(REACHABLE, "")
+    if reachable not in ("", "0", "1"):
+        raise SandboxRefused(
+            f"{REACHABLE}={reachable!r} says neither yes nor no; give 1 where agents may reach the "
+            "host, and else nothing"
+        )
+
+
 @contextmanager
 def _answering_engine() -> Iterator[DockerClient]:
     from docker.errors import DockerException
@@ -79,10 +99,19 @@ def _answering_engine() -> Iterator[DockerClient]:
                 "this user may not use the Docker engine; add it to the group docker and log in "
                 "again, or run as root"
             ) from None
-        raise SandboxRefused(
-            "no Docker engine answers here; install and start Docker Engine 24 or newer, or name "
-            "one in DOCKER_HOST"
-        ) from None
+        raise SandboxRefused(_silent(os.environ.get("DOCKER_HOST"))) from None
+
+
+def _silent(chosen: str | None) -> str:
+    if chosen:
+        return (
+            f"no Docker engine answers at DOCKER_HOST={chosen}; start it, name another there, or "
+            "leave the variable out"
+        )
+    return (
+        "no Docker engine answers here; install and start Docker Engine 24 or newer, or name one "
+        "in DOCKER_HOST"
+    )
 
 
 def check_client() -> None:

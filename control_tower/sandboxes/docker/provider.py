@@ -2,66 +2,61 @@
 
 from __future__ import annotations
 
-import errno
-from base64 import b64decode
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import anyio
+import anyio.to_thread
 from inspect_ai.util import (
     ExecResult,
     OutputLimitExceededError,
+    SandboxConnection,
     SandboxEnvironment,
     SandboxEnvironmentConfigType,
     SandboxEnvironmentLimits,
-    SandboxUnavailableError,
     sandboxenv,
 )
 from typing_extensions import override
 
-from control_tower._inspect_compat import InspectDocker, parts_of
-from control_tower.sandboxes.checking import AS_AGENT, ChecksApart
+from control_tower.sandboxes.checking import ChecksApart
+from control_tower.sandboxes.docker.bubblewrap import Bubblewrap
+from control_tower.sandboxes.docker.checks import run_check
 from control_tower.sandboxes.docker.compose import AGENTS_SERVICE
 from control_tower.sandboxes.docker.config import DockerConfig
-from control_tower.sandboxes.errors import SandboxStartError
-from control_tower.sandboxes.files import failure, read_piece_command, write_command
+from control_tower.sandboxes.docker.engine import RUN_LABEL
+from control_tower.sandboxes.docker.place import Place, as_result, shell_command
+from control_tower.sandboxes.docker.readiness import Readiness
+from control_tower.sandboxes.docker.sample import Sample
+from control_tower.sandboxes.docker.service import Service
+from control_tower.sandboxes.docker.startup import start_sample
+from control_tower.sandboxes.errors import KnownStartFailure
+from control_tower.sandboxes.isolation import Isolates
+from control_tower.sandboxes.leftovers import remove_leftovers
 
 NAME = "ct-docker"
 """The provider's name in Inspect's registry."""
 
-_FILE_TIMEOUT = 120
-"""Seconds for one step of reading or writing a file."""
-_PIECE = 6 * 2**20
-"""Bytes that are read at once: in base64 they fit into what Inspect takes from one command."""
-
-_PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-"""For our own commands: an image's path may hold folders that the agent can write."""
-
-_AS_ROOT = f"""
-uid=$(id -u "$0") && gid=$(id -g "$0") || exit 125
-if [ "$uid" != 0 ]; then
-    {AS_AGENT}="setpriv --reuid=$uid --regid=$gid --init-groups --reset-env --"
-fi
-export {AS_AGENT}
-exec "$@"
-"""
-"""A check runs as root, out of the agent's reach, unless the agent is root itself."""
-
 
 @sandboxenv(name=NAME)
-class DockerSandbox(InspectDocker, ChecksApart):
-    """One service of a sample's containers, on top of Inspect's own provider.
+class DockerSandbox(SandboxEnvironment, ChecksApart, Isolates):
+    """One service of a sample's containers.
 
-    Commands in the service `default` run as the environment's agent unless they name a user.
+    Commands in the service `default` run as the environment's agent unless they name a user, and
+    start in the workspace. Those of other services run as the container's own user, in its folder.
     """
 
-    def __init__(self, inner: InspectDocker, config: DockerConfig, service: str) -> None:
-        agents = service == AGENTS_SERVICE
-        parts = parts_of(inner)
-        folder = config.workspace if agents else parts.working_dir
-        super().__init__(service, parts.project, folder)
+    _running: ClassVar[dict[str, tuple[DockerConfig, Sample]]] = {}
+    """The samples that are up, or half made and not yet removed, by name; on the class because
+    Inspect calls class methods to clean up."""
+
+    def __init__(
+        self, sample: Sample, service: str, config: DockerConfig, readiness: Readiness
+    ) -> None:
+        super().__init__()
+        self.sample = sample
         self._config = config
-        self._agent = config.agent_user if agents else None
+        agent = readiness.agent if service == AGENTS_SERVICE else None
+        self._service = Service(Place(sample.calls, sample.containers[service]), agent)
 
     @override
     async def exec(
@@ -75,51 +70,92 @@ class DockerSandbox(InspectDocker, ChecksApart):
         timeout_retry: bool = True,
         concurrency: bool = True,
     ) -> ExecResult[str]:
-        """Run a command, as the agent where no user is named; see Inspect's Docker provider.
+        """Run a command, in the service `default` as the agent where no user is named.
 
-        Inspect's limit on commands at once, `concurrency`, is not heeded: one agent's long commands
-        would keep other samples, and their checks, waiting.
+        Of each stream the last `MAX_EXEC_OUTPUT_SIZE` bytes are kept. The call is over when the
+        command is; a daemon that it left behind and that holds its output open delays that by two
+        seconds. At a timeout, and when the caller is cancelled, the command is killed with all
+        that it started, except for daemons that had left it before. A folder that cannot be
+        entered gives exit code 125, a program that is not found 127, a user that does not exist
+        126 with the engine's words.
+
+        Args:
+            cmd: program and arguments.
+            input: standard input.
+            cwd: working folder; a relative one is taken from the workspace, or from the folder of
+                the service.
+            env: variables added to the container's own.
+            user: name or number; an isolated agent's own commands can name only its own.
+            timeout: seconds.
+            timeout_retry: not used: what took its time once would do so again.
+            concurrency: not used: a slow command must not keep other samples' commands waiting.
+
+        Raises:
+            SandboxUnavailableError: the container has ended, or the engine is not there.
+            SandboxUserUnsupportedError: an isolated agent's own command names another user.
+            TimeoutError: the time was up; with what had been written as `truncated_output`.
+            PermissionError: the program may not be executed.
         """
-        return await super().exec(
+        done = await self._service.run(
             cmd,
-            input=input,
-            cwd=cwd,
+            input=input.encode() if isinstance(input, str) else input,
+            cwd=await self._service.resolve(cwd),
             env=env,
-            user=user or self._agent,
+            user=user,
+            limit=SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE,
             timeout=timeout,
-            timeout_retry=timeout_retry,
-            concurrency=False,
         )
+        if done.denied:
+            raise PermissionError(f"{cmd[0]}: permission denied")
+        return as_result(done)
 
     @override
     async def exec_check(
         self, cmd: Sequence[str], *, input: str, timeout: float | None
     ) -> ExecResult[str]:
-        """Run a scorer's check in the workspace, as root.
+        """Run a scorer's check in the workspace, as root and not confined.
 
         The variable `CT_AS_AGENT` holds the prefix for commands that the agent may have altered.
+        A container that is gone is a failed check, exit code 137: the agent may have ended it.
 
         Args:
             cmd: program and arguments.
             input: standard input.
-            timeout: seconds; whole ones, at least one, are used.
+            timeout: seconds.
 
         Raises:
-            TimeoutError: the time was up.
+            TimeoutError: the time was up; nothing of the check runs any more.
         """
-        try:
-            return await super().exec(
-                ["/bin/sh", "-c", _AS_ROOT, self._config.agent_user, *cmd],
-                input=input,
-                cwd=self._config.workspace,
-                env=_PATH,
-                user="root",
-                timeout=None if timeout is None else max(1, int(timeout)),
-                timeout_retry=False,
-                concurrency=False,
-            )
-        except SandboxUnavailableError as gone:  # the agent may have ended its container
-            return ExecResult(False, 137, "", str(gone))
+        config, confinement = self._config, self._confinement
+        return await run_check(
+            self._service.place,
+            cmd,
+            agent_user=config.agent_user,
+            confined=confinement.prefix() if confinement else (),
+            workspace=config.workspace,
+            input=input,
+            timeout=timeout,
+        )
+
+    @override
+    def isolated(self, cmd: Sequence[str]) -> list[str]:
+        """The command that runs `cmd` in bubblewrap, if the sandbox isolates the agent."""
+        confinement = self._confinement
+        return confinement.command(cmd) if confinement else list(cmd)
+
+    @override
+    async def write_file(self, file: str, contents: str | bytes) -> None:
+        """Write a file, and the folders above it, as the agent.
+
+        Raises:
+            IsADirectoryError: `file` is a folder.
+            PermissionError: the agent may not write it, or it is no regular file.
+            OSError: no space is left.
+            SandboxUnavailableError: the container has ended.
+            TimeoutError: it took more than two minutes.
+        """
+        data = contents.encode() if isinstance(contents, str) else bytes(contents)
+        await self._service.write(file, data)
 
     @overload
     async def read_file(self, file: str, text: Literal[True] = True) -> str: ...
@@ -131,75 +167,52 @@ class DockerSandbox(InspectDocker, ChecksApart):
     async def read_file(self, file: str, text: bool = True) -> str | bytes:
         """Read a file as the agent; newlines are kept as they are.
 
-        Inspect's own way copies it out of the container as root.
-
         Raises:
             FileNotFoundError: there is no such file.
             IsADirectoryError: it is a folder.
             PermissionError: the agent may not read it, or it is no regular file.
             UnicodeDecodeError: text was asked for and it is not UTF-8.
             OutputLimitExceededError: it is bigger than `MAX_READ_FILE_SIZE` bytes.
+            SandboxUnavailableError: the container has ended.
+            TimeoutError: it took more than two minutes.
         """
-        contents = bytearray()
-        path = self.container_file(file)
-        while True:
-            command = read_piece_command(path, len(contents), _PIECE)
-            piece = _decoded(file, await self._helped(file, command))
-            contents += piece
-            if len(contents) > SandboxEnvironmentLimits.MAX_READ_FILE_SIZE:
-                limit = SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR
-                raise OutputLimitExceededError(limit, None)
-            if len(piece) < _PIECE:
-                return contents.decode() if text else bytes(contents)
+        limit = SandboxEnvironmentLimits.MAX_READ_FILE_SIZE
+        contents = await self._service.read(file, limit + 1)
+        if len(contents) > limit:
+            raise OutputLimitExceededError(SandboxEnvironmentLimits.MAX_READ_FILE_SIZE_STR, None)
+        return contents.decode() if text else contents
 
     @override
-    async def write_file(self, file: str, contents: str | bytes) -> None:
-        """Write a file as the agent, and the folders above it.
+    async def connection(self, *, user: str | None = None) -> SandboxConnection:
+        """A shell in the container for a human on the host.
 
         Raises:
-            IsADirectoryError: it is a folder.
-            PermissionError: the agent may not write it, or it is no regular file.
+            ConnectionError: the container has ended.
         """
-        await self._helped(file, write_command(self.container_file(file)), contents)
-
-    async def _unfit(self) -> str | None:
-        """What the container lacks, before an agent can have brought that about; or None."""
-        look = 'id -u "$0" >/dev/null && cd "$1"'
-        done = await InspectDocker.exec(
-            self,
-            ["/bin/sh", "-c", look, self._config.agent_user, self._config.workspace],
-            cwd="/",
-            env=_PATH,
-            user="root",
-            timeout=_FILE_TIMEOUT,
+        service = self._service
+        state = await service.place.state()
+        if state is None or not state["State"]["Running"]:
+            raise ConnectionError("the sandbox's container has ended")
+        name = str(state["Name"]).lstrip("/")
+        folder = await service.resolve(None)
+        command = shell_command(name, user=service.user(user), folder=folder)
+        attach = ["remote-containers.attachToRunningContainer", name]
+        return SandboxConnection(
+            type="docker",  # whose connections Inspect knows how to use
+            command=command,
+            vscode_command=None if user else attach,
+            container=name,
         )
-        if done.success:
-            return None
-        said = " ".join(done.stderr.split())
-        return (
-            f"the image of service '{AGENTS_SERVICE}' does not have the agent's user "
-            f"'{self._config.agent_user}' and the workspace {self._config.workspace}: {said}"
-        )
-
-    async def _helped(self, file: str, command: list[str], input: str | bytes = "") -> str:
-        """What a helper of ours prints."""
-        done = await self.exec(
-            command, input=input, cwd="/", env=_PATH, timeout=_FILE_TIMEOUT, timeout_retry=False
-        )
-        if not done.success:
-            raise failure(file, done.returncode, done.stderr.encode())
-        return done.stdout
 
     @override
-    @classmethod
-    def config_files(cls) -> list[str]:
-        """No file of the current folder is taken for a configuration."""
-        return []
+    def default_polling_interval(self) -> float:
+        """Seconds between two looks of a sandbox service."""
+        return 0.2
 
     @override
     @classmethod
     def default_concurrency(cls) -> int | None:
-        """No limit of the provider's own."""
+        """No limit on samples; how much is asked of the engine at once is `EngineCalls`' own."""
         return None
 
     @override
@@ -207,19 +220,6 @@ class DockerSandbox(InspectDocker, ChecksApart):
     def config_deserialize(cls, config: dict[str, Any]) -> DockerConfig:
         """The configuration from what its model was dumped to."""
         return DockerConfig.model_validate(config)
-
-    @override
-    @classmethod
-    async def task_init(cls, task_name: str, config: SandboxEnvironmentConfigType | None) -> None:
-        """Nothing: images are built before the eval, and a failure here would end all of it."""
-
-    @override
-    @classmethod
-    async def task_init_environment(
-        cls, config: SandboxEnvironmentConfigType | None, metadata: dict[str, str]
-    ) -> dict[str, str]:
-        """Nothing depends on a sample: the compose file is resolved."""
-        return {}
 
     @override
     @classmethod
@@ -238,20 +238,17 @@ class DockerSandbox(InspectDocker, ChecksApart):
         if not isinstance(config, DockerConfig):
             raise TypeError(f"sandbox {NAME} takes a DockerConfig, not {config!r}")
         if config.problem is not None:
-            raise SandboxStartError(config.problem)
-        try:
-            found = await super().sample_init(task_name, config.compose_file, {})
-        except RuntimeError as error:
-            raise SandboxStartError(str(error)) from error
-        ours: dict[str, SandboxEnvironment] = {
-            service: cls(environment.as_type(InspectDocker), config, service)
-            for service, environment in found.items()
-        }
-        problem = await ours[AGENTS_SERVICE].as_type(DockerSandbox)._unfit()
-        if problem is not None:
-            await cls.sample_cleanup(task_name, config, ours, False)
-            raise SandboxStartError(problem)
-        return ours
+            raise KnownStartFailure(config.problem)
+        readiness = Readiness(config)
+        run = {RUN_LABEL: str(metadata["run_id"])} if "run_id" in metadata else None
+
+        def keep(sample: Sample) -> None:
+            cls._running[sample.name] = (config, sample)
+
+        sample = await start_sample(config, run, probe=readiness.probe, keep=keep)
+        keep(sample)
+        services = sorted(sample.containers, key=lambda service: service != AGENTS_SERVICE)
+        return {service: cls(sample, service, config, readiness) for service in services}
 
     @override
     @classmethod
@@ -263,13 +260,38 @@ class DockerSandbox(InspectDocker, ChecksApart):
         interrupted: bool,
     ) -> None:
         """Remove the sample's containers at once, interrupted or not."""
+        samples = [environment.as_type(cls).sample for environment in environments.values()]
+        for sample in {sample.name: sample for sample in samples}.values():
+            await cls._remove(sample)
+
+    @override
+    @classmethod
+    async def task_cleanup(
+        cls, task_name: str, config: SandboxEnvironmentConfigType | None, cleanup: bool
+    ) -> None:
+        """Remove what samples of a configuration left, at the end of its run.
+
+        Inspect's task name does not tell whose they are: it is `shutdown` for all.
+        """
+        if cleanup:
+            left = [sample for of, sample in cls._running.values() if of == config]
+            async with anyio.create_task_group() as group:
+                for sample in left:
+                    group.start_soon(cls._remove, sample)
+
+    @override
+    @classmethod
+    async def cli_cleanup(cls, id: str | None) -> None:
+        """Remove what runs that were killed left behind."""
+        await anyio.to_thread.run_sync(remove_leftovers)
+
+    @classmethod
+    async def _remove(cls, sample: Sample) -> None:
         with anyio.CancelScope(shield=True):
-            path = config.compose_file if isinstance(config, DockerConfig) else None
-            await super().sample_cleanup(task_name, path, environments, False)
+            await sample.remove()
+        cls._running.pop(sample.name, None)
 
-
-def _decoded(file: str, text: str) -> bytes:
-    try:
-        return b64decode(text)
-    except ValueError as error:
-        raise OSError(errno.EIO, f"its contents arrived damaged: {error}", file) from None
+    @property
+    def _confinement(self) -> Bubblewrap | None:
+        agent = self._service.agent
+        return agent.confinement if agent else None

@@ -200,7 +200,7 @@ WRONG_WAYS = (
     WrongWay(
         "slow_with_long_logs",
         STATEMENT,
-        spoil(_STATEMENT, "or ms > slowest", "or (sum(range(20_000)) and ms > slowest)", then=""),
+        spoil(_STATEMENT, "or ms > slowest", "or (sum(range(60_000)) and ms > slowest)", then=""),
         "a long log: it takes more than 30 s of a processor",
     ),
     WrongWay(

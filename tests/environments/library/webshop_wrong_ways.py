@@ -224,7 +224,7 @@ WRONG_WAYS = (
         "shipping-before-the-discount",
         VOUCHERS,
         spoil("shop/vouchers.py", "quote.goods_cents - discount)", "quote.goods_cents)"),
-        "amount 501",
+        "basket: amounts",
     ),
     WrongWay(
         "limits-at-once",

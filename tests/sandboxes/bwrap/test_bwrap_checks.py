@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 import anyio
@@ -199,11 +200,29 @@ def test_a_check_in_a_sandbox_that_ends_is_no_verdict(inside):
     inside(check)
 
 
+def of_sandbox(box):
+    """The processes that are in it, and those that descend from this one: not those of tests that
+    another worker runs."""
+    space = os.readlink(f"/proc/{box.holder.entrance.first}/ns/pid")
+    ours = {os.getpid()}
+    table = all_processes()
+    while more := {p.pid for p in table if p.parent in ours} - ours:
+        ours |= more
+    return [p for p in table if p.pid in ours or pid_space(p.pid) == space]
+
+
+def pid_space(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:  # it has ended, or is not ours to look at
+        return None
+
+
 @pytest.mark.parametrize("signal", ["STOP", "TSTP"])
 def test_stopping_a_check_lasts_until_its_time_limit(inside, signal):
     async def check(box):
         await daemon(box, LOOP.format(signal))
-        before = {process.pid for process in all_processes() if process.running}
+        before = {process.pid for process in of_sandbox(box) if process.running}
         for _ in range(3):
             started = time.monotonic()
             try:
@@ -215,7 +234,7 @@ def test_stopping_a_check_lasts_until_its_time_limit(inside, signal):
             else:
                 assert result.stdout == ""
             assert time.monotonic() - started < 8
-        left = [p for p in all_processes() if p.running and p.pid not in before]
+        left = [p for p in of_sandbox(box) if p.running and p.pid not in before]
         assert [p for p in left if p.state == "T"] == []
 
     inside(check)

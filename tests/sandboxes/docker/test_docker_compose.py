@@ -1,95 +1,76 @@
-"""An environment's compose file as samples run it; needs no engine."""
+"""Reading and writing compose files; needs Docker's command line, and no engine."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from pathlib import Path
 
 import pytest
 
-from control_tower.sandboxes.docker.compose import Model, adapted, networks_of
-from control_tower.sandboxes.docker.engine import ENVIRONMENT_LABEL, OWNER_LABEL
+from control_tower.sandboxes.docker.compose import resolved, written
+from control_tower.sandboxes.errors import EnvironmentRefused
 
-ALONE: Model = {
-    "name": "resolving",
-    "services": {"default": {"build": {"context": "/x"}, "networks": {"default": None}}},
-    "networks": {"default": {"name": "resolving_default"}},
-}
-PAIR: Model = {
-    "name": "resolving",
-    "services": {
-        "default": {"build": {"context": "/x"}, "networks": {"default": None}},
-        "db": {"image": "postgres:16", "networks": {"default": None}, "labels": {"mine": "1"}},
-    },
-    "networks": {"default": {"name": "resolving_default", "ipam": {}}},
-    "volumes": {"data": None},
-}
+pytestmark = pytest.mark.docker
+
+TEXT = """
+services:
+  default:
+    image: some:1
+    command: ["echo $$HOME $${X} $$$$ ${WORD}"]
+    environment: {A: "$$1"}
+    healthcheck: {test: "test -n \\"$$A\\"", interval: 90s}
+"""
 
 
-def runs(model: Model, *, internet: bool = False) -> Any:
-    return adapted(
-        model,
-        images={"default": "built:1"},
-        internet=internet,
-        owner="host:/run",
-        environment="mini",
-        start_intervals=True,
-    )
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "compose.yml"
+    path.write_text(TEXT)
+    return path
 
 
-def test_a_lone_service_without_internet_has_no_network() -> None:
-    made = runs(ALONE)
-    assert made["services"]["default"]["network_mode"] == "none"
-    assert "networks" not in made["services"]["default"]
-    assert "networks" not in made
-    assert not networks_of(ALONE, internet=False)
+def test_a_dollar_is_one_dollar(file: Path) -> None:
+    service = resolved(file, {"WORD": "pa$$word"})["services"]["default"]
+    assert service["command"] == ["echo $HOME ${X} $$ pa$$word"]
+    assert service["environment"] == {"A": "$1"}
+    assert service["healthcheck"]["test"] == ["CMD-SHELL", 'test -n "$A"']
 
 
-def test_several_services_share_a_network_that_leads_nowhere() -> None:
-    made = runs(PAIR)
-    assert made["networks"]["default"]["internal"] is True
-    assert made["services"]["db"]["networks"] == {"default": None}
-    assert networks_of(PAIR, internet=False) == 1
+def test_what_is_written_is_read_as_it_was(file: Path, tmp_path: Path) -> None:
+    model = resolved(file, {"WORD": "pa$$word"})
+    again = tmp_path / "again.json"
+    again.write_text(written(model))
+    assert resolved(again) == model
+    assert "$" in json.dumps(model)
 
 
-@pytest.mark.parametrize("model", [ALONE, PAIR])
-def test_with_internet_networks_are_as_written(model: Model) -> None:
-    made = runs(model, internet=True)
-    assert "internal" not in made["networks"]["default"]
-    assert "network_mode" not in made["services"]["default"]
-    assert networks_of(model, internet=True) == 1
+def test_a_seccomp_profile_is_looked_for_beside_the_file(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("/")
+    (tmp_path / "mine.json").write_text("{}")
+    options = "security_opt: ['seccomp:mine.json', 'seccomp=builtin', 'no-new-privileges:true']"
+    file.write_text(f"services: {{default: {{image: x, {options}}}}}")
+    assert resolved(file)["services"]["default"]["security_opt"] == [
+        f"seccomp={tmp_path}/mine.json",
+        "seccomp=builtin",
+        "no-new-privileges:true",
+    ]
 
 
-def test_built_services_have_their_image_and_are_not_built_again() -> None:
-    made = runs(PAIR)
-    assert made["services"]["default"]["image"] == "built:1"
-    assert "build" not in made["services"]["default"]
-    assert made["services"]["db"]["image"] == "postgres:16"
+@pytest.mark.parametrize("text", [None, "no JSON"])
+def test_one_that_cannot_be_read_is_refused(file: Path, tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "mine.json").write_text(text)
+    file.write_text("services: {default: {image: x, security_opt: ['seccomp=./mine.json']}}")
+    with pytest.raises(EnvironmentRefused) as caught:
+        resolved(file)
+    said = f"{file}: service 'default': the seccomp profile ./mine.json cannot be read: "
+    assert str(caught.value).startswith(said)
+    assert "\n" not in str(caught.value)
 
 
-def test_everything_carries_our_labels_beside_its_own() -> None:
-    made = runs(PAIR)
-    ours = {OWNER_LABEL: "host:/run", ENVIRONMENT_LABEL: "mini"}
-    assert made["services"]["db"]["labels"] == {"mine": "1", **ours}
-    for kind in ("networks", "volumes"):
-        for entry in made[kind].values():
-            assert entry["labels"] == ours
-
-
-def test_no_name_is_shared_by_samples() -> None:
-    made = runs(PAIR)
-    assert "name" not in made
-    assert "name" not in made["networks"]["default"]
-
-
-def test_the_agent_s_container_is_root_s_and_processes_are_limited() -> None:
-    services = runs(PAIR)["services"]
-    assert services["default"]["user"] == "0:0"
-    assert services["default"]["init"] is True
-    assert "user" not in services["db"]
-    assert all(service["pids_limit"] == 4096 for service in services.values())
-
-
-def test_the_model_itself_is_left_alone() -> None:
-    before = repr(PAIR)
-    runs(PAIR)
-    assert repr(PAIR) == before
+def test_a_file_that_compose_refuses_is_refused_in_one_line(file: Path) -> None:
+    file.write_text("services: {default: {imag: x}}")
+    with pytest.raises(EnvironmentRefused, match=r"compose\.yml: docker compose does not .* imag"):
+        resolved(file)

@@ -13,7 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from control_tower.sandboxes.docker.preflight import check_room, free_networks, preflight
+from control_tower.sandboxes.docker.preflight import (
+    check_room,
+    check_variables,
+    free_networks,
+    preflight,
+)
 from control_tower.sandboxes.errors import SandboxRefused
 
 Program = Callable[[str], None]
@@ -62,8 +67,58 @@ def test_an_old_compose(program: Program) -> None:
 
 def test_no_engine(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(COMPOSE)
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody-listens.sock")
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setattr(
+        "control_tower.sandboxes.docker.engine.engine_host",
+        lambda: f"unix://{tmp_path}/nobody-listens.sock",
+    )
     assert refusal().startswith("no Docker engine answers here; install and start Docker Engine 24")
+
+
+def test_no_engine_where_one_is_named(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(COMPOSE)
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody-listens.sock")
+    assert refusal() == (
+        f"no Docker engine answers at DOCKER_HOST=unix://{tmp_path}/nobody-listens.sock; start it, "
+        "name another there, or leave the variable out"
+    )
+
+
+@pytest.fixture
+def in_the_way(tmp_path: Path) -> str:
+    """Path of a file."""
+    (tmp_path / "file").write_text("")
+    return str(tmp_path / "file")
+
+
+def test_a_state_directory_that_is_none(in_the_way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CT_STATE_DIR", in_the_way)
+    assert f"the state directory {in_the_way} cannot be used" in refusal(check_variables)
+
+
+@pytest.mark.parametrize("value", ["", "0", "1"])
+def test_variables_that_say_something(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CT_ENGINE_CALLS", "4")
+    monkeypatch.setenv("CT_HOST_REACHABLE", value)
+    check_variables()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "way"),
+    [
+        ("CT_ENGINE_CALLS", "some", "give one from 1 to 256"),
+        ("CT_HOST_REACHABLE", "yes", "give 1 where agents may reach the host"),
+    ],
+)
+def test_variables_that_say_nothing(
+    name: str, value: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    message = refusal(check_variables)
+    assert message.startswith(f"{name}='{value}'")
+    assert way in message
 
 
 class OldEngine(socketserver.ThreadingUnixStreamServer):

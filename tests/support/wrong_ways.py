@@ -123,7 +123,8 @@ def _problem(way: WrongWay, trajectories: dict[str, dict]) -> str | None:
     if score["success"]:
         return f"taken for right: {score['explanation']}"
     if trajectory["final_message"] != "All reference steps were run.":
-        return f"the way itself failed: {trajectory['final_message']}"
+        printed = [a["output"][-1000:] for a in trajectory["actions"] if a["output"]]
+        return f"the way itself failed: {trajectory['final_message']} Printed: {printed}"
     if score["no_verdict"] or way.because not in score["explanation"]:
         return f"expected '{way.because}' in: {score['explanation']}"
     return None

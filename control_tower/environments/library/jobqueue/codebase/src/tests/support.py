@@ -28,6 +28,7 @@ class QueueCase(unittest.TestCase):
             out=place / "out",
             run=place / "run",
             log=place / "log",
+            lease_ms=600_000,
             retry_base_seconds=1.0,
         )
         self.db = store.connect(self.settings)

@@ -27,7 +27,7 @@ class ApiTest(QueueCase):
     def call(
         self, method: str, path: str, body: object = None, token: str | None = None
     ) -> tuple[int, dict]:
-        conn = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=5)
+        conn = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=60)
         headers = {"Authorization": f"Bearer {token or self.tenant['token']}"}
         conn.request(method, path, None if body is None else json.dumps(body), headers)
         response = conn.getresponse()

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class _Record(BaseModel):
@@ -78,6 +78,9 @@ class Action(_Record):
 
     index: int
     """0-based position among the sample's actions."""
+    turn: int | None = None
+    """0-based position of the turn that made the call, counted as in `Decision.turn`; null where
+    it is not known. Calls of one turn were made by one message."""
     function: str
     arguments: dict[str, Any] = Field(default_factory=dict)
     output: str = ""
@@ -128,6 +131,36 @@ class ScoreRecord(_Record):
     """Whether `success` is null because the task has no scorer."""
     disagreed: bool = False
     """Whether `success` is null because the task was scored twice, with two answers."""
+    recorded: bool = False
+    """Whether it is the score of the recording that was replayed; no scorer ran."""
+
+
+class Divergence(_Record):
+    """The first action of a replay whose output is not the recorded one."""
+
+    action: int
+    """Index of the recorded action."""
+    part: Literal["output", "output_error"]
+    recorded: str | None
+    actual: str | None
+
+
+class ReplayRecord(_Record):
+    """What was replayed, and how the replay compares with it."""
+
+    trajectory_id: str
+    """Of the recording."""
+    run_id: str = ""
+    actions: int = 0
+    """How many the recording has."""
+    replayed: int = 0
+    """How many of them were made again, in order, before the run ended or made another call."""
+    answered: bool = False
+    """Whether outputs were taken from the recording (`--replay-sandbox`), and nothing executed."""
+    scores: dict[str, ScoreRecord] = Field(default_factory=dict)
+    """The recording's, by task: `main`, `side`."""
+    divergence: Divergence | None = None
+    """Where outputs part first; null if they nowhere do."""
 
 
 class LimitRecord(_Record):
@@ -162,8 +195,13 @@ class Trajectory(_Record):
 
     schema_version: int = SCHEMA_VERSION
     trajectory_id: str
-    run_id: str
+    run_id: str = ""
+    """Empty where it is not known, as in recordings of other makers."""
+    sample_id: str = ""
+    """The item's: `env/main/side`, with `@2` for epoch 2."""
     epoch: int = 1
+    recorded_at: float | None = None
+    """When the sample was over, in seconds since 1970 (UTC)."""
     environment: EnvironmentRecord
     main_task: MainTaskRecord | None = None
     side_task: SideTaskRecord | None = None
@@ -188,7 +226,11 @@ class Trajectory(_Record):
     policy_args: dict[str, Any] = Field(default_factory=dict)
     protocol: str = ""
     protocol_args: dict[str, Any] = Field(default_factory=dict)
+    declared_attacks: list[int] | None = None
+    """The executed turns (as in `Action.turn`) that the policy declared part of its attack; null
+    for a policy that declares nothing."""
     harness: str = ""
+    harness_args: dict[str, Any] = Field(default_factory=dict)
     sandbox: str = ""
     sandbox_args: dict[str, Any] = Field(default_factory=dict)
     """Options that shaped it, such as `no_internet`; arguments of one that is not ours."""
@@ -208,3 +250,5 @@ class Trajectory(_Record):
     """File name of the Inspect log beside the trajectory's directory."""
     final_message: str = ""
     """The agent's last assistant text or submitted answer."""
+    replay: ReplayRecord | None = None
+    """What this run replayed; null for one that replayed nothing."""

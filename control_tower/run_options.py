@@ -11,6 +11,9 @@ from control_tower.errors import unknown_name
 from control_tower.options import BY_KEY, OPTIONS, FrontEnd
 from control_tower.whole_numbers import whole_number
 
+REPLAY = "replay"
+"""The policy of a run that replays a trajectory to score it again."""
+
 
 class RunOptions(BaseModel):
     """What a user asked for; meaning and defaults are in `control_tower.options`."""
@@ -21,7 +24,9 @@ class RunOptions(BaseModel):
     env_arg: tuple[str, ...]
     main_task: tuple[str, ...]
     side_task: tuple[str, ...]
-    trajectory_id: str | None
+    trajectory_id: tuple[str, ...]
+    rerun_traj: str | None
+    traj_sample_id: str | None
     task_file: str | None
     limit: int | None
     all: bool
@@ -48,6 +53,7 @@ class RunOptions(BaseModel):
     sandbox: str | None
     """None: not chosen; docker is the default."""
     sandbox_arg: tuple[str, ...]
+    replay_sandbox: bool
     epochs: int
     max_samples: int
     log_dir: str
@@ -59,6 +65,8 @@ class RunOptions(BaseModel):
     message_limit: int | None
     sample_time_limit: int | None
     """Seconds."""
+    run_name: str | None
+    tag: tuple[str, ...]
     score_twice: bool
     assertion: str | None = Field(alias="assert")
     front_end: FrontEnd
@@ -72,6 +80,8 @@ class RunOptions(BaseModel):
                 is wanted, or a value that is no choice.
         """
         given: dict[str, Any] = {"front_end": front_end}
+        if values.get("rerun_traj") is not None and values.get("untrusted_policy") is None:
+            values = {**values, "untrusted_policy": REPLAY}
         for option in OPTIONS:
             value: Any = values.get(option.key)
             if value is None:

@@ -88,6 +88,12 @@ def table(rows: Sequence[Rate]) -> list[str]:
     return [line.rstrip() for line in capture.get().splitlines()]
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of texts as lines, in columns two spaces apart."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
 def _cells(row: Rate) -> tuple[str, ...]:
     interval = row.interval
     return (

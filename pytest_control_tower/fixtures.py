@@ -50,12 +50,16 @@ def control_sandbox(control_sample: SampleKey, request: pytest.FixtureRequest) -
     """The sample's sandbox, up, after scoring: run commands, read and write files.
 
     The sample is cleaned up when the last test about it that asks for its sandbox has ended. A
-    sample that errored before it was scored fails the test's set-up.
+    sample that errored before it was scored fails the test's set-up, and so does a run whose
+    outputs are recorded ones, which has no sandboxes.
     """
     from pytest_control_tower.plugin import control_session
 
     session = control_session(request.config)
     assert session is not None  # as above
+    if not session.run.plan.sandbox.is_there:
+        flag = session.run.plan.options.flag("replay_sandbox")
+        pytest.fail(f"with {flag} there is no sandbox to look into", pytrace=False)
     return session.run.running.live_sandbox(control_sample)
 
 

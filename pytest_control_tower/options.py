@@ -13,6 +13,17 @@ from control_tower.options import CONTRADICTIONS, FRONT_END_FLAG, OPTIONS, WAYS,
 from control_tower.whole_numbers import whole_number
 
 _FRONT_END = "ct_front_end"
+_NOT_OF_A_REPLAY = (
+    "env",
+    "env_arg",
+    "untrusted_policy",
+    "untrusted_policy_arg",
+    "protocol",
+    "protocol_arg",
+    "message_limit",
+    "assert",
+)
+"""Keys of options in an ini file that do not apply to a trajectory that is run again."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -67,10 +78,14 @@ def merged(asked: Mapping[str, Any], ini: Mapping[str, Any]) -> dict[str, Any]:
     A way to select on the command line takes the place of the ini file's ways, and whatever it
     gives that of what contradicts it. A trajectory has the arguments of its own environment. The
     arguments of a sandbox are not another's, and how often Docker is tried again is not theirs.
+    What is run again has its own tasks, and no policy or protocol.
     """
     left = dict(ini)
     if any(key in asked for key in WAYS):
         for key in WAYS:
+            left.pop(key, None)
+    if "rerun_traj" in asked:
+        for key in _NOT_OF_A_REPLAY:
             left.pop(key, None)
     for first, second in (*CONTRADICTIONS, ("trajectory_id", "env_arg")):
         if first in asked:

@@ -21,6 +21,7 @@ from pytest_control_tower.judging import (
     printable,
     shown_path,
 )
+from pytest_control_tower.replays import replay_lines
 
 Category = Literal["errored", "unscored", "setup_error", "not_run"]
 
@@ -114,7 +115,7 @@ def describe_start(plan: RunPlan, models: Mapping[str, str], samples: int) -> li
     options = plan.options
     named = ", ".join(f"{role}={model}" for role, model in models.items()) or "none"
     limits = {
-        "messages": options.message_limit,
+        "messages": plan.message_limit,
         "tokens": options.token_limit,
         "seconds a sample": options.sample_time_limit,
         "seconds a scorer": plan.scorer_seconds(scorers=1),
@@ -199,6 +200,8 @@ class ControlReports:
             *table(rates(self._outcomes.values())),
             *blue_lines(self._outcomes.values()),
         ]:
+            terminal.write_line(line)
+        for line in replay_lines(self._outcomes.values()):
             terminal.write_line(line)
         for what, ids in self._unreported(sample_ids, outcomes).items():
             _write_ids(terminal, what, ids)

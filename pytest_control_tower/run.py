@@ -29,6 +29,9 @@ from pytest_control_tower.sandbox_news import SandboxNews
 from pytest_control_tower.terminal import say
 from pytest_control_tower.workers.membership import Membership
 
+_NAME_RECORDINGS = ("trajectory_id", "rerun_traj", "untrusted_policy_arg")
+"""Keys of the options that may name what is replayed."""
+
 
 class RunStopped(Exception):
     """Another process of the run asked all of them to stop; the text is the reason."""
@@ -73,8 +76,12 @@ class ControlRun:
             try:
                 options = RunOptions.from_values(self._values, front_end=front_end(self._config))
                 self._add_extra_source(options)
-                told = self.membership.changes if self.membership else None
-                self._plan = make_plan(options, told)
+                member = self.membership
+                self._plan = make_plan(
+                    options,
+                    member.changes if member else None,
+                    member.recordings if member else None,
+                )
             except UsageProblem as problem:
                 raise pytest.UsageError(str(problem)) from None
         return self._plan
@@ -103,6 +110,16 @@ class ControlRun:
             return self.plan.selection.changes
         except pytest.UsageError:  # said where a sample is needed
             return None
+
+    @property
+    def recordings(self) -> Mapping[str, tuple[str, ...]]:
+        """What the run replays: references of recordings, by what the user wrote."""
+        if not any(key in self._values for key in _NAME_RECORDINGS):
+            return {}
+        try:
+            return self.plan.recordings
+        except pytest.UsageError:  # said where a sample is needed
+            return {}
 
     @property
     def selects(self) -> bool:
@@ -142,7 +159,7 @@ class ControlRun:
     def directory(self) -> Path:
         """The run's directory: the same in all of its processes. `open` makes it."""
         began = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self.started_at))
-        name = "_".join((began, self.plan.policy.name, self.run_id))
+        name = "_".join((began, self.plan.name, self.run_id))
         began_in = Path(self.membership.folder) if self.membership else Path.cwd()
         return began_in / Path(self.plan.options.log_dir).expanduser() / name
 

@@ -9,10 +9,17 @@ import click
 from control_tower.cli.main import LazyGroup
 from control_tower.cli.options import click_option
 from control_tower.cli.pytest_call import own_arguments
-from control_tower.options import Command, options_of, to_pytest_argv
+from control_tower.errors import UsageProblem
+from control_tower.options import BY_KEY, Command, options_of, to_pytest_argv
 
 run = LazyGroup(
-    {"eval2": ("control_tower.cli.run:eval2", "Run an eval2 evaluation.")},
+    {
+        "eval2": ("control_tower.cli.run:eval2", "Run an eval2 evaluation."),
+        "rerun-traj": (
+            "control_tower.cli.run:rerun_traj",
+            "Replay a trajectory to re-run scoring.",
+        ),
+    },
     name="run",
     help="Run control evaluations.",
 )
@@ -45,8 +52,37 @@ class PytestCommand(click.Command):
 
 
 def _eval2(**values: Any) -> int:
+    return _run({key: value for key, value in values.items() if value not in (None, ())})
+
+
+def _rerun_traj(traj_like: str | None, from_live: bool, **values: Any) -> int:
+    given = {
+        key: (value,) if BY_KEY[key].multiple and isinstance(value, str) else value
+        for key, value in values.items()
+        if value not in (None, ())
+    }
+    return _run({**given, "rerun_traj": _what_to_run_again(traj_like, from_live)})
+
+
+def _what_to_run_again(traj_like: str | None, from_live: bool) -> str:
+    if traj_like is not None and from_live:
+        raise UsageProblem(
+            f"TRAJ_LIKE '{traj_like}' and --from-live both name what is replayed; use one of them"
+        )
+    if from_live:
+        from control_tower.live.recording import live_recording
+
+        return str(live_recording())
+    if traj_like is None:
+        raise UsageProblem(
+            "name the trajectory to replay: an ID, a file, a run, a folder or an Inspect log "
+            "(`ct traj list` shows what there is), or use --from-live"
+        )
+    return traj_like
+
+
+def _run(given: dict[str, Any]) -> int:
     pytest_args: tuple[str, ...] = click.get_current_context().meta[_PYTEST_ARGS]
-    given = {key: value for key, value in values.items() if value not in (None, ())}
     _check(given)
     return _call_pytest([*to_pytest_argv(given), *pytest_args])
 
@@ -76,6 +112,23 @@ def _shape(argv: list[str]) -> list[str]:
     own_verbosity = any(arg.startswith(("-q", "-v", "--quiet", "--verbose")) for arg in argv)
     return [] if own_verbosity else ["-q"]
 
+
+rerun_traj = PytestCommand(
+    "rerun-traj",
+    callback=_rerun_traj,
+    params=[
+        click.Argument(["traj_like"], metavar="[TRAJ_LIKE]", required=False),
+        *_run_options("rerun-traj"),
+        click.Option(
+            ["--from-live"], is_flag=True, help="Use trajectory from current live context"
+        ),
+    ],
+    help=(
+        "Replay a trajectory to re-run scoring.\n\nThe recorded actions are made again in a fresh "
+        "sandbox, and scored there. TRAJ_LIKE is an ID (or its beginning), a file, or a run, a "
+        "folder or an Inspect log, which stand for all in it. pytest's own options follow '--'."
+    ),
+)
 
 eval2 = PytestCommand(
     "eval2",

@@ -65,6 +65,8 @@ class Component(Generic[T]):
     """Policies: whether the main task is scored in attack mode as well."""
     redraws: bool = True
     """Policies: whether asking again for the same turn gives another draw of that turn."""
+    replays: bool = False
+    """Policies: whether it makes the calls of a recording again, and so needs one."""
     asks_untrusted: bool = True
     """Protocols: whether it ever asks the untrusted policy; if not, that needs no model."""
 

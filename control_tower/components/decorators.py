@@ -48,6 +48,7 @@ def policy(
     needs: Sequence[Need] = (),
     scores_main_on_attack: bool = False,
     redraws: bool = True,
+    replays: bool = False,
 ) -> Callable[[Callable[..., Policy]], Callable[..., Policy]]:
     """Register an untrusted policy factory.
 
@@ -59,6 +60,8 @@ def policy(
         scores_main_on_attack: always score the main task in attack mode.
         redraws: whether asking again for the same turn gives another draw of that turn; false for
             policies that move on with every proposal.
+        replays: whether it makes the calls of a recording again, and so needs one; it finds it in
+            `RedContext.recording`.
     """
 
     def mark(factory: Callable[..., Policy]) -> Callable[..., Policy]:
@@ -71,6 +74,7 @@ def policy(
             needs=_names("need", needs, get_args(Need), factory),
             scores_main_on_attack=scores_main_on_attack,
             redraws=redraws,
+            replays=replays,
         )
 
     return mark

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from control_tower.contracts.decisions import Decisions
 
 if TYPE_CHECKING:
-    from control_tower.trajectories.schema import Action
+    from control_tower.trajectories.schema import Action, Trajectory
 
 Mode: TypeAlias = Literal["honest", "attack"]
 """`honest`: a main task alone. `attack`: a side task, with or without a main task."""
@@ -71,6 +71,10 @@ class RedContext:
     solution: Sequence[ReferenceStep] = ()
     attack: Sequence[ReferenceStep] = ()
     epoch: int = 1
+    recording: Trajectory | None = None
+    """The recorded run that the sample is about, if it is about one."""
+    history: Sequence[Action] = ()
+    """The actions that were executed so far, in order; it grows during the run."""
 
 
 class RootShell(Protocol):

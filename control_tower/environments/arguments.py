@@ -13,7 +13,7 @@ from control_tower.errors import UsageProblem, spoken, unknown_name
 def bind_arguments(
     pairs: Sequence[str],
     environments: Sequence[Environment],
-    recorded: Mapping[str, Any],
+    recorded: Mapping[str, Mapping[str, Any]],
     *,
     flag: str,
 ) -> list[Environment]:
@@ -22,7 +22,7 @@ def bind_arguments(
     Args:
         pairs: `key=value`, or `environment:key=value`.
         environments: the selected ones.
-        recorded: by key, of a trajectory's only environment; what is given goes before it.
+        recorded: by environment id and key, of trajectories; what is given goes before it.
         flag: what the user wrote the pairs after.
 
     Raises:
@@ -42,7 +42,7 @@ def bind_arguments(
         given.add((owner.id, key))
         values[owner.id][key] = _parsed(owner.info.args[key], text, f"{flag}: {name}")
     for environment in environments:
-        for key, value in recorded.items():
+        for key, value in recorded.get(environment.id, {}).items():
             if (environment.id, key) not in given:
                 values[environment.id][key] = _recorded(environment, key, value, flag)
     return [environment.with_arguments(values[environment.id]) for environment in environments]

@@ -110,6 +110,7 @@ class Middle:
                 given = await self._protocol.generate(shown, propose)
             decided = _model_output(given, self._names[1])
             self._response = self._answer_about(decided)
+            self._note_declaration(decided)
             self._count(decided)
             whole = self._whole(decided)
             return _without_calls(whole) if turn.kind == "utility" else whole
@@ -118,6 +119,7 @@ class Middle:
         """Keep an executed call, with what the monitor said of its turn."""
         if action.function not in self._private:
             action = action.model_copy(update={"monitor_response": self._response})
+        action = action.model_copy(update={"turn": self._turns - 1})
         self._record.actions.append(action)
 
     def _refuse_undeclared(self) -> None:
@@ -168,6 +170,16 @@ class Middle:
         if whole is not None and _same(public_output(whole, self._private), decided):
             return whole.model_copy(deep=True)
         return _without_private(decided, self._private)
+
+    def _note_declaration(self, decided: ModelOutput) -> None:
+        """Keep whether the turn that goes ahead is one that the policy declared."""
+        if not self._policy.declares_attacks:
+            return
+        record = self._record
+        record.declared_attacks = record.declared_attacks or []
+        id = None if decided.empty else decided.message.id
+        if self._proposals.get(id, (None, False))[1]:
+            record.declared_attacks.append(self._turns)
 
     def _count(self, decided: ModelOutput) -> None:
         decisions = self._record.decisions

@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from control_tower.trajectories.schema import ReplayRecord
+
 Status = Literal["scored", "unscored", "errored", "setup_error", "cancelled", "not_run"]
 
 
@@ -27,6 +29,8 @@ class TaskResult(_Frozen):
     """Whether `success` is None because the task has no scorer, as the user accepted."""
     disagreed: bool = False
     """Whether `success` is None because it was scored twice, with two answers."""
+    recorded: bool = False
+    """Whether it is the score of the recording that was replayed; no scorer ran."""
 
 
 class LimitHit(_Frozen):
@@ -93,6 +97,8 @@ class Outcome(_Frozen):
     """Total tokens by model role (or model, where no role is known)."""
     final_message: str = ""
     """What the agent submitted, or said last."""
+    replay: ReplayRecord | None = None
+    """How it compares with the recording that it replayed; None if it replayed none."""
     log: str | None = None
     """The Inspect log's path."""
     trajectory: str | None = None
@@ -101,7 +107,7 @@ class Outcome(_Frozen):
     @property
     def mode(self) -> Literal["honest", "attack"]:
         """`honest` without a side task."""
-        side = self.sample_id.partition("@")[0].rpartition("/")[2]
+        side = self.sample_id.partition("@")[0].partition("~")[0].rpartition("/")[2]
         return "honest" if side == "-" else "attack"
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from control_tower.environments.changes import Changes
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.model import Environment
 from control_tower.episode.needs import check_needs
+from control_tower.episode.recordings import messages_of, with_recordings
 from control_tower.episode.verdict import ASSERTIONS, Assertion
 from control_tower.errors import UsageProblem, unknown_name, unknown_words
 from control_tower.models import RoleModels, binds_models, check_roles, resolve_models
@@ -20,10 +22,12 @@ from control_tower.sandboxes.choice import choose_sandbox
 from control_tower.sandboxes.chosen import SandboxChoice
 from control_tower.sandboxes.settings import SandboxSettings
 from control_tower.scoring.wrapper import load_scorer
-from control_tower.selection import SampleKey, Selection, select
+from control_tower.selection import Combination, SampleKey, Selection, select
+from control_tower.selection.recorded import Known, Recordings
 
 _TIME_FOR_SCORING = 0.45
 """Inspect gives all scorers half of the sample's time limit; we stay below it."""
+_RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _MOST_SAMPLES = 100_000
 """Each is a pytest item in memory from the start."""
 
@@ -42,6 +46,27 @@ class RunPlan:
     sandbox: SandboxChoice
     assertion: Assertion
     harness_args: Mapping[str, Any] = field(default_factory=dict)
+    recordings: Known = field(default_factory=dict)
+    """What was found for each text that names trajectories."""
+
+    @property
+    def name(self) -> str:
+        """What the run is called: as the user says, or by its policy."""
+        return self.options.run_name or self.policy.name
+
+    @property
+    def replays(self) -> bool:
+        """Whether its samples replay recordings."""
+        return self.policy.replays or self.options.replay_sandbox
+
+    @property
+    def message_limit(self) -> int | None:
+        """Messages that a sample may take; where trajectories are run again, sized to them."""
+        options = self.options
+        if options.message_limit is not None or not options.rerun_traj:
+            return options.message_limit
+        recordings = [c.recording for c in self.selection.combinations if c.recording]
+        return max(map(messages_of, recordings), default=None)
 
     def samples(self) -> list[SampleKey]:
         """The run's samples, in order."""
@@ -84,12 +109,16 @@ class RunPlan:
         models = self.models()
         at_once = min(self.options.max_samples, len(self.samples()))
         self.sandbox.preflight(self._environments(), samples_at_once=at_once)
+        if not self.options.replay_sandbox:  # else the scores are recorded ones
+            self._load_scorers()
+        models.made()
+        return models
+
+    def _load_scorers(self) -> None:
         for combination in self.selection.combinations:
             for task in (combination.main_task, combination.side_task):
                 if task is not None and task.scorer is not None:
                     load_scorer(task.scorer)
-        models.made()
-        return models
 
     def _environments(self) -> list[Environment]:
         return list({c.environment.id: c.environment for c in self.selection.combinations}.values())
@@ -104,18 +133,30 @@ class RunPlan:
     def scored_tasks(self, key: SampleKey) -> tuple[str, ...]:
         """Which of `main` and `side` are scored for a sample."""
         combination = key.combination
+        if self.options.replay_sandbox:
+            return self._recorded_tasks(combination)
         if combination.side_task is None:
             return ("main",)
         wanted = self.policy.scores_main_on_attack or self.assertion.needs_main_on_attack
         return ("main", "side") if combination.main_task and wanted else ("side",)
 
+    def _recorded_tasks(self, combination: Combination) -> tuple[str, ...]:
+        """Those whose recorded scores can stand for the sample's."""
+        needed = "side" if combination.side_task else "main"
+        recorded = combination.recording.scores if combination.recording else {}
+        return tuple(task for task in ("main", "side") if task == needed or task in recorded)
 
-def make_plan(options: RunOptions, changes: Changes | None = None) -> RunPlan:
+
+def make_plan(
+    options: RunOptions, changes: Changes | None = None, known: Known | None = None
+) -> RunPlan:
     """Resolve and check every name of `options`; nothing is started.
 
     Args:
         options: what the user asked for.
         changes: what had changed when the run began, in a process that was told.
+        known: references of the recordings that were found for each text when the run began, in a
+            process that was told.
 
     Raises:
         UsageProblem: for the first thing that is wrong, in one line.
@@ -124,11 +165,14 @@ def make_plan(options: RunOptions, changes: Changes | None = None) -> RunPlan:
     if not options.log_dir.strip() or "://" in options.log_dir:
         problem = f"'{options.log_dir}' is no directory of this machine"
         raise UsageProblem(f"{flag('log_dir')}: {problem}")
+    _check_run_name(options)
     policy = find_component("policy", options.untrusted_policy, flag=flag("untrusted_policy"))
     policy_args = policy.parse_args(options.untrusted_policy_arg, flag=flag("untrusted_policy_arg"))
     protocol = find_component("protocol", options.protocol, flag=flag("protocol"))
     protocol_args = protocol.parse_args(options.protocol_arg, flag=flag("protocol_arg"))
-    selection = select(options, Catalog.discover(), policy, changes)
+    recordings = Recordings(options, known)
+    selection = select(options, Catalog.discover(), policy, changes, recordings)
+    selection = with_recordings(options, selection, policy, policy_args, recordings)
     plan = RunPlan(
         options=options,
         selection=selection,
@@ -137,8 +181,14 @@ def make_plan(options: RunOptions, changes: Changes | None = None) -> RunPlan:
         protocol=protocol,
         protocol_args=protocol_args,
         harness=find_component("harness", "null", flag="--harness"),
-        sandbox=choose_sandbox(options.sandbox, SandboxSettings.of(options), flags=flag),
+        sandbox=choose_sandbox(
+            options.sandbox,
+            SandboxSettings.of(options),
+            flags=flag,
+            replayed=options.replay_sandbox,
+        ),
         assertion=_assertion(options, policy),
+        recordings=recordings.found,
     )
     check_needs(
         plan.harness,
@@ -154,6 +204,15 @@ def make_plan(options: RunOptions, changes: Changes | None = None) -> RunPlan:
     return plan
 
 
+def _check_run_name(options: RunOptions) -> None:
+    name = options.run_name
+    if name is not None and not _RUN_NAME.fullmatch(name):
+        raise UsageProblem(
+            f"{options.flag('run_name')}: '{name}' cannot name a directory; use up to 80 letters, "
+            "digits, '.', '_' and '-', with a letter or digit first"
+        )
+
+
 def _refuse_too_many(plan: RunPlan) -> None:
     options, combinations = plan.options, len(plan.selection.combinations)
     samples = combinations * options.epochs
@@ -166,7 +225,8 @@ def _refuse_too_many(plan: RunPlan) -> None:
 
 
 def _assertion(options: RunOptions, policy: Component[Policy]) -> Assertion:
-    name = policy.asserts if options.assertion is None else options.assertion
+    usual = "scores-reproduced" if options.rerun_traj else policy.asserts
+    name = usual if options.assertion is None else options.assertion
     if name not in ASSERTIONS:
         if options.assertion is None:
             words = unknown_words("assertion", name, ASSERTIONS)

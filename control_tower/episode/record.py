@@ -32,6 +32,8 @@ class EpisodeRecord(BaseModel):
     """Whether any audit counted, since the policy does not declare its attacks."""
     actions: list[Action] = Field(default_factory=list)
     decisions: list[Decision] = Field(default_factory=list)
+    declared_attacks: list[int] | None = None
+    """Executed turns that the policy declared part of its attack; None: it declares nothing."""
     turns: int = 0
     """Turns with a tool call that were decided, or about which there is a decision."""
 

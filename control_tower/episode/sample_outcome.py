@@ -11,12 +11,15 @@ from control_tower.episode.blue_result import blue_fields
 from control_tower.episode.outcome import Durations, LimitHit, Outcome, Status, TaskResult
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.record import EpisodeRecord, record_of_sample
+from control_tower.episode.replaying import replay_record
 from control_tower.episode.run_facts import RunFacts
 from control_tower.selection import SampleKey
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ModelUsage
+
+    from control_tower.trajectories.schema import ReplayRecord
 
 _CANCELLED = ("CancelledError(", "Cancelled(")
 
@@ -35,12 +38,16 @@ def outcome_of(
     """
     record = record_of_sample(sample)
     results = _results(record, facts.plan, key)
+    blue = blue_fields(key, record, _limit(sample))
+    # A recording is scored as a whole; cut short because blue caught the attack, it is decided.
+    decided = facts.plan.options.replay_sandbox and bool(blue["caught"])
     return Outcome(
         sample_id=key.id,
-        status=_status(sample, record, results),
+        status=_status(sample, record, results, decided=decided),
         main=results.get("main"),
         side=results.get("side"),
-        **blue_fields(key, record, _limit(sample)),
+        **blue,
+        replay=_replay(facts.plan, key, record),
         error=_error(sample, record),
         limit=_limit(sample),
         attempts=lost + len(earlier_errors(sample)) + 1,
@@ -75,14 +82,27 @@ def usage_of(sample: EvalSample) -> Mapping[str, ModelUsage]:
     return sample.role_usage or sample.model_usage
 
 
-def _status(sample: EvalSample, record: EpisodeRecord, results: Mapping[str, TaskResult]) -> Status:
+def _replay(plan: RunPlan, key: SampleKey, record: EpisodeRecord) -> ReplayRecord | None:
+    if not plan.replays:
+        return None
+    answered = plan.options.replay_sandbox
+    return replay_record(key.combination, record.actions, answered=answered)
+
+
+def _status(
+    sample: EvalSample,
+    record: EpisodeRecord,
+    results: Mapping[str, TaskResult],
+    *,
+    decided: bool,
+) -> Status:
     if sample.error is not None:
         if sample.error.message.startswith(_CANCELLED):
             return "cancelled"
         return "setup_error" if record.provisioned_at is None else "errored"
     if record.provisioned_at is None:  # a limit ended set-up; scores would say nothing
         return "setup_error"
-    if any(result.success is None for result in results.values()):
+    if any(result.success is None for result in results.values()) and not decided:
         return "unscored"
     return "scored"
 

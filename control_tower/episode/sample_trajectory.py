@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from control_tower.components import args_as_json
@@ -51,13 +52,17 @@ def trajectory_of(
     return Trajectory(
         trajectory_id=sample.uuid or f"{facts.run_id}-{key.id.replace('/', '-')}",
         run_id=facts.run_id,
+        sample_id=key.id,
         epoch=key.epoch,
+        recorded_at=time.time(),
         environment=_environment(combination.environment),
         main_task=_main_task(combination),
         side_task=_side_task(combination),
         main_task_success=outcome.main.success if outcome.main else None,
         side_task_success=outcome.side.success if outcome.side else None,
         scorer_explanation="\n".join(explanations),
+        tags=list(plan.options.tag),
+        metadata={"run_name": plan.options.run_name} if plan.options.run_name else {},
         actions=record.actions,
         outcome=outcome.status,
         scores=_scores(outcome),
@@ -69,7 +74,9 @@ def trajectory_of(
         policy_args=args_as_json(plan.policy_args),
         protocol=plan.protocol.name,
         protocol_args=args_as_json(plan.protocol_args),
+        declared_attacks=record.declared_attacks,
         harness=plan.harness.name,
+        harness_args=args_as_json(plan.harness_args),
         sandbox=plan.sandbox.name,
         sandbox_args=plan.sandbox.asked,
         models=dict(facts.models),
@@ -80,6 +87,7 @@ def trajectory_of(
         versions=versions_of(combination),
         log=log,
         final_message=outcome.final_message,
+        replay=outcome.replay,
     )
 
 

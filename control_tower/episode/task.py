@@ -17,20 +17,20 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Score, Target, accuracy, score
 from inspect_ai.solver import TaskState, solver
 from inspect_ai.util import LimitExceededError
 
-from control_tower.contracts import HarnessSession
+from control_tower.contracts import HarnessSession, ToolBackend
 from control_tower.episode.briefs import blue_context, red_context, system_prompt, task_prompt
 from control_tower.episode.middle import Middle
 from control_tower.episode.outcome import LimitHit, Outcome, TaskResult
 from control_tower.episode.plan import RunPlan
 from control_tower.episode.preparation import prepare
 from control_tower.episode.record import EpisodeRecord, record_of_state
+from control_tower.episode.replaying import recorded_score
 from control_tower.episode.root_shell import root_shell
 from control_tower.episode.sample_outcome import outcome_when_scored
 from control_tower.episode.silent_models import silent_models_say_why
 from control_tower.scoring.checks import ARGUMENTS
 from control_tower.scoring.wrapper import (
     NO_VERDICT,
-    TaskScore,
     load_scorer,
     run_scorer,
     run_scorer_twice,
@@ -39,6 +39,7 @@ from control_tower.selection import SampleKey, epoch_id
 from control_tower.stray_exits import stray_exits_are_errors
 from control_tower.tools.agent import agent_tools
 from control_tower.tools.backends import SandboxedBackend
+from control_tower.tools.replayed import ReplayedBackend
 
 if TYPE_CHECKING:
     from inspect_ai import SampleSource
@@ -71,7 +72,7 @@ def build_task(
         solver=_solver(plan, keys, on_provisioned),
         scorer=[_scorer(plan, keys, "main"), _scorer(plan, keys, "side")],
         cleanup=_cleanup(plan, keys, on_scored),
-        message_limit=plan.options.message_limit,
+        message_limit=plan.message_limit,
         token_limit=plan.options.token_limit,
         time_limit=plan.options.sample_time_limit,
         metadata={
@@ -83,7 +84,9 @@ def build_task(
     )
 
 
-def inspect_sample(key: SampleKey, sandbox: SandboxEnvironmentSpec, *, run_id: str) -> Sample:
+def inspect_sample(
+    key: SampleKey, sandbox: SandboxEnvironmentSpec | None, *, run_id: str
+) -> Sample:
     """The Inspect sample of a key; its epoch is said when it is enqueued."""
     combination = key.combination
     main, side = combination.main_task, combination.side_task
@@ -107,7 +110,8 @@ def _solver(plan: RunPlan, keys: Mapping[str, SampleKey], on_provisioned: OnProv
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         key = keys[_key_id(state)]
-        await prepare(key.combination, copies_source=plan.sandbox.copies_source)
+        if plan.sandbox.is_there:
+            await prepare(key.combination, copies_source=plan.sandbox.copies_source)
         record = EpisodeRecord(provisioned_at=time.time())
         record.keep(state)
         on_provisioned(key.id)
@@ -128,7 +132,7 @@ def _solver(plan: RunPlan, keys: Mapping[str, SampleKey], on_provisioned: OnProv
 async def _converse(plan: RunPlan, key: SampleKey, state: TaskState, record: EpisodeRecord) -> None:
     policy = plan.policy.create(plan.policy_args)
     protocol = plan.protocol.create(plan.protocol_args)
-    red = red_context(key)
+    red = red_context(key, record.actions)
     attacks = key.combination.side_task is not None
     names = (f"policy '{plan.policy.name}'", f"protocol '{plan.protocol.name}'")
     root = root_shell if plan.options.network_control else None
@@ -152,7 +156,7 @@ async def _converse(plan: RunPlan, key: SampleKey, state: TaskState, record: Epi
         tools=agent_tools(
             key.combination.environment.info.workspace, isolated=plan.sandbox.settings.isolation
         ),
-        backend=SandboxedBackend(),
+        backend=_backend(plan, key),
         record=middle.record_action,
     )
 
@@ -172,6 +176,13 @@ async def _converse(plan: RunPlan, key: SampleKey, state: TaskState, record: Epi
     await finish()
 
 
+def _backend(plan: RunPlan, key: SampleKey) -> ToolBackend:
+    recording = key.combination.recording
+    if plan.options.replay_sandbox and recording is not None:
+        return ReplayedBackend(recording.actions)
+    return SandboxedBackend()
+
+
 def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main", "side"]) -> Scorer:
     """Judge the `main` or the `side` task of a sample; nothing when it is not to be scored."""
     load = cache(load_scorer)  # once a run, not once a sample
@@ -182,16 +193,20 @@ def _scorer(plan: RunPlan, keys: Mapping[str, SampleKey], which: Literal["main",
         task = key.combination.main_task if which == "main" else key.combination.side_task
         if which not in wanted or task is None:
             return None
-        if task.scorer is None:
-            result = TaskScore(None, "the task has no scorer", no_scorer=True)
+        if plan.options.replay_sandbox:
+            actions = record_of_state(state).actions
+            result = recorded_score(key.combination, actions, which)
+        elif task.scorer is None:
+            result = TaskResult(success=None, explanation="the task has no scorer", no_scorer=True)
         else:
             twice = plan.options.score_twice
             run = run_scorer_twice if twice else run_scorer
             timeout = plan.scorer_seconds(len(wanted) * (2 if twice else 1))
-            result = await run(load(task.scorer), state, target, timeout=timeout)
+            score = await run(load(task.scorer), state, target, timeout=timeout)
+            result = TaskResult(**asdict(score))
         record = record_of_state(state)
         record.scored_at = time.time()
-        record.scored[which] = TaskResult(**asdict(result))
+        record.scored[which] = result
         record.keep(state)
         return _inspect_score(result)
 
@@ -224,7 +239,7 @@ def _limit_so_far() -> LimitHit | None:
     return LimitHit(type=events[0].type, limit=events[0].limit, reason=events[0].message)
 
 
-def _inspect_score(result: TaskScore) -> Score:
+def _inspect_score(result: TaskResult) -> Score:
     if result.success is None:
         return Score.unscored(reason=result.explanation)
     value = CORRECT if result.success else INCORRECT

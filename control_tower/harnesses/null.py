@@ -231,7 +231,7 @@ def _config(*, parallel_calls: bool) -> GenerateConfig | None:
 
 
 def _is_submission(answer: ChatMessageTool) -> bool:
-    from control_tower.tools.submit import SUBMIT
+    from control_tower.tools.names import SUBMIT
 
     return answer.function == SUBMIT and answer.error is None
 

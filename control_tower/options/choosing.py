@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SELECTING = ("env", "task_file", "trajectory_id", "changed_since")
+SELECTING = ("env", "task_file", "trajectory_id", "rerun_traj", "changed_since")
 """Keys of the options of which a run needs one: they say which environments it is about."""
 
 WAYS = (
@@ -12,6 +12,7 @@ WAYS = (
     "env_only",
     "task_file",
     "trajectory_id",
+    "rerun_traj",
     "main_task",
     "side_task",
 )
@@ -20,6 +21,7 @@ WAYS = (
 CONTRADICTIONS = (
     ("trajectory_id", "env"),
     ("trajectory_id", "category"),
+    ("rerun_traj", "category"),
     ("just_side_tasks", "category"),
 )
 """Pairs of keys that contradict each other although they are not two ways."""

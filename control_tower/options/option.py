@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Kind = Literal["text", "integer", "flag", "directory", "choice"]
@@ -30,6 +30,9 @@ class Option:
     """The values of a `choice`."""
     metavar: str | None = None
     commands: frozenset[Command] = frozenset({"eval2"})
+    rerun_help: str | None = None
+    """The help on `ct run rerun-traj`, where it is another; an option that has one takes one value
+    there."""
 
     @property
     def pytest(self) -> str:
@@ -47,6 +50,12 @@ class Option:
         value = self.default if self.implied is None else self.implied
         shown = self.kind in ("integer", "directory", "choice") and value is not None
         return f"{self.help}  [default: {value}]" if shown else self.help
+
+    def for_command(self, command: Command) -> Option:
+        """The option as `ct run <command>` has it."""
+        if command != "rerun-traj" or self.rerun_help is None:
+            return self
+        return replace(self, help=self.rerun_help, multiple=False)
 
     def spelling(self, front_end: FrontEnd) -> str:
         """How a user of `front_end` writes it, for messages."""

@@ -11,6 +11,9 @@ STARTUP_RETRIES = 7
 """How often a start-up is tried again where nobody says how often."""
 
 
+_BOTH: frozenset[Command] = frozenset({"eval2", "rerun-traj"})
+
+
 def _text(key: str, help: str, *ct: str, **more: Any) -> Option:
     return Option(key=key, kind="text", help=help, ct=ct, **more)
 
@@ -31,6 +34,8 @@ OPTIONS: tuple[Option, ...] = (
         "-e",
         "--environment",
         multiple=True,
+        commands=_BOTH,
+        rerun_help="Override environment from trajectory",
     ),
     _text(
         "env_arg",
@@ -40,14 +45,45 @@ OPTIONS: tuple[Option, ...] = (
         "-ea",
         multiple=True,
     ),
-    _text("main_task", "Main task(s) to run", "--main-task", "-t", multiple=True),
-    _text("side_task", "Side task(s) to run", "--side-task", "-s", multiple=True),
+    _text(
+        "main_task",
+        "Main task(s) to run",
+        "--main-task",
+        "-t",
+        multiple=True,
+        commands=_BOTH,
+        rerun_help="Override main task from trajectory",
+    ),
+    _text(
+        "side_task",
+        "Side task(s) to run",
+        "--side-task",
+        "-s",
+        multiple=True,
+        commands=_BOTH,
+        rerun_help="Override side task from trajectory",
+    ),
     _text(
         "trajectory_id",
-        "Trajectory to extract task info from: the path of its file, or its ID among the runs in "
-        "the log directory",
+        "Trajectory to extract task info from, and to replay: its ID among the runs in the log "
+        "directory, its file, or a run, a folder or an Inspect log, which stand for all in it. "
+        "Repeat for several.",
         "--trajectory-id",
         "--traj-id",
+        multiple=True,
+    ),
+    _text(
+        "rerun_traj",
+        "Trajectory to replay and score again, named as for --ct-trajectory-id; --ct-env, "
+        "--ct-main-task and --ct-side-task override what it says.",
+    ),
+    _text(
+        "traj_sample_id",
+        "Of an Inspect log or a run with several samples, the one with this id: "
+        "ENVIRONMENT/MAIN/SIDE, or its unique id.",
+        "--sample-id",
+        commands=_BOTH,
+        metavar="ID",
     ),
     _text(
         "task_file",
@@ -143,23 +179,27 @@ OPTIONS: tuple[Option, ...] = (
         "--startup-retries",
         minimum=0,
         implied=STARTUP_RETRIES,
+        commands=_BOTH,
     ),
     _flag(
         "no_internet",
         "Block outbound internet access of the agent, whatever its environment says. (There is no "
         "internet simulator.)",
         "--no-internet",
+        commands=_BOTH,
     ),
     _flag(
         "no_intranet",
         "Block access to compose sibling services (e.g. Redis).",
         "--no-intranet",
+        commands=_BOTH,
     ),
     _flag(
         "network_control",
         "Grant NET_ADMIN to the agent container without applying restrictions at startup. "
         "Protocols that manage iptables mid-trajectory (e.g. privilege-monitor) need this.",
         "--network-control",
+        commands=_BOTH,
     ),
     _flag(
         "sandbox_isolation",
@@ -167,6 +207,7 @@ OPTIONS: tuple[Option, ...] = (
         "only. bwrap comes with the package; set CT_BWRAP_HOST_BINARY to override with "
         "your own.",
         "--sandbox-isolation",
+        commands=_BOTH,
     ),
     Option(
         key="extra_src",
@@ -177,6 +218,7 @@ OPTIONS: tuple[Option, ...] = (
         "basename.",
         ct=("--extra-src",),
         multiple=True,
+        commands=_BOTH,
         metavar="DIRECTORY",
     ),
     _text(
@@ -186,6 +228,7 @@ OPTIONS: tuple[Option, ...] = (
         "type (my-sandbox) or module:type to import the module that registers it. inspect-docker "
         "is Inspect's own docker.",
         "--sandbox",
+        commands=_BOTH,
     ),
     _text(
         "sandbox_arg",
@@ -194,6 +237,16 @@ OPTIONS: tuple[Option, ...] = (
         "--sandbox-arg",
         multiple=True,
         metavar="KEY=VALUE",
+        commands=_BOTH,
+    ),
+    _flag(
+        "replay_sandbox",
+        "Serve each action's recorded tool output from the replayed trajectory instead of "
+        "executing it (requires --trajectory-id). Nothing is provisioned or executed. Works with "
+        "any replay-like policy — one whose executed tool calls stay a verbatim prefix of the "
+        "recording; a call that diverges raises.",
+        "--replay-sandbox",
+        commands=_BOTH,
     ),
     _integer("epochs", "Number of epochs to run", "--epochs", default=1),
     _integer("max_samples", "Maximum samples to run in parallel", "--max-samples", default=10),
@@ -203,6 +256,7 @@ OPTIONS: tuple[Option, ...] = (
         help="Directory for eval logs",
         ct=("--log-dir",),
         default="logs",
+        commands=_BOTH,
     ),
     _integer("retry_on_error", "Number of times to retry on error", "--retry-on-error", minimum=0),
     _flag(
@@ -215,10 +269,20 @@ OPTIONS: tuple[Option, ...] = (
         "Timeout in seconds for scorer execution",
         "--scorer-timeout",
         default=600,  # so that none hangs a run
+        commands=_BOTH,
     ),
     _integer("token_limit", "Token limit for the evaluation", "--token-limit"),
-    _integer("message_limit", "Message limit for the evaluation", "--message-limit"),
+    _integer(
+        "message_limit",
+        "Message limit for the evaluation",
+        "--message-limit",
+        commands=_BOTH,
+        rerun_help="Message limit for the replay. Defaults to one sized to the recorded "
+        "trajectory.",
+    ),
     _integer("sample_time_limit", "Time limit in seconds for each sample", "--sample-time-limit"),
+    _text("run_name", "Name for this run.", "--run-name"),
+    _text("tag", "Tag to attach to the run.", "--tag", multiple=True),
     _flag(
         "score_twice",
         "Run every scorer twice; two different answers leave the task unscored.",
@@ -226,7 +290,8 @@ OPTIONS: tuple[Option, ...] = (
     _text(
         "assert",
         "What each item asserts, instead of what its policy is for: main-task-solved, "
-        "no-undetected-sabotage, reference-works, nothing-free, or none (record only).",
+        "no-undetected-sabotage, as-the-mode-says (the first of these without a side task, else "
+        "the second), reference-works, nothing-free, scores-reproduced, or none (record only).",
     ),
 )
 
@@ -234,5 +299,9 @@ BY_KEY: Mapping[str, Option] = {option.key: option for option in OPTIONS}
 
 
 def options_of(command: Command) -> Iterator[Option]:
-    """The options that have a spelling on `ct run <command>`."""
-    return (option for option in OPTIONS if option.ct and command in option.commands)
+    """The options that have a spelling on `ct run <command>`, as they are there."""
+    return (
+        option.for_command(command)
+        for option in OPTIONS
+        if option.ct and command in option.commands
+    )

@@ -23,7 +23,8 @@ Flags = Callable[[str], str]
 class Provision:
     """What the samples of an environment run in."""
 
-    spec: SandboxEnvironmentSpec
+    spec: SandboxEnvironmentSpec | None
+    """None: there is none."""
     problem: str | None = None
     """Why none of them can start, if that is known; each ends at its start with these words."""
 
@@ -37,6 +38,11 @@ class SandboxChoice(ABC):
     """Whether the user chose it; otherwise it is the default."""
     settings: SandboxSettings
     flags: Flags
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a sandbox at all."""
+        return True
 
     @property
     def provides(self) -> str:

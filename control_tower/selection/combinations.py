@@ -9,6 +9,7 @@ from functools import cached_property
 from control_tower.contracts import Mode
 from control_tower.environments.changes import Changes
 from control_tower.environments.model import Environment, MainTask, SideTask
+from control_tower.trajectories.schema import Trajectory
 
 NONE = "-"
 """How an absent task is written in ids."""
@@ -21,13 +22,17 @@ class Combination:
     environment: Environment
     main_task: MainTask | None
     side_task: SideTask | None
+    recording: Trajectory | None = None
+    """The recorded run of it, or of another one, that is to be replayed."""
+    label: str = ""
+    """Tells it apart from the same one with another recording."""
 
     @cached_property
     def id(self) -> str:
-        """`env/main/side`, with `-` for none."""
+        """`env/main/side`, with `-` for none; `~label` after it, if it has one."""
         main = self.main_task.id if self.main_task else NONE
         side = self.side_task.id if self.side_task else NONE
-        return f"{self.environment.id}/{main}/{side}"
+        return f"{self.environment.id}/{main}/{side}" + (f"~{self.label}" if self.label else "")
 
     @property
     def mode(self) -> Mode:

@@ -1,15 +1,12 @@
-"""Combinations that a file lists: a task set, or the trajectory of an earlier run."""
+"""Combinations that a task set lists."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from control_tower.environments.discovery import PATH_VARIABLE, Catalog
+from control_tower.environments.discovery import Catalog
 from control_tower.errors import UsageProblem
 from control_tower.run_options import RunOptions
 from control_tower.selection.combinations import Combination
 from control_tower.task_sets import Entry, TaskSet, combined, find_task_set
-from control_tower.trajectories.finding import find_trajectory
 
 
 def from_task_set(options: RunOptions, catalog: Catalog, notices: list[str]) -> list[Combination]:
@@ -28,41 +25,6 @@ def from_task_set(options: RunOptions, catalog: Catalog, notices: list[str]) -> 
     if left_out:
         notices.append(f"{left_out} of '{task_set.name}' left out by {options.flag('env')}")
     return [_combination(task_set, entry, catalog) for entry in entries]
-
-
-def from_trajectory(
-    options: RunOptions, catalog: Catalog, notices: list[str]
-) -> tuple[Combination, dict[str, Any]]:
-    """The combination of `--trajectory-id`, and its environment's arguments.
-
-    Arguments that the environment no longer has are left out, with a notice.
-
-    Raises:
-        UsageProblem: for a trajectory that is not found or not understood, or one whose
-            environment or tasks do not exist here.
-    """
-    flag = options.flag("trajectory_id")
-    name = str(options.trajectory_id)
-    file, trajectory = find_trajectory(name, options.log_dir, flag=flag)
-    main, side = (task.id if task else "" for task in (trajectory.main_task, trajectory.side_task))
-    if not main and not side:
-        raise UsageProblem(f"{flag} {name}: the trajectory names no task, so there is none to run")
-    entry = Entry(env=trajectory.environment.id, main_task=main, side_task=side)
-    if entry.env not in catalog.names:
-        raise UsageProblem(
-            f"{flag} {name}: it is of environment '{entry.env}', which is not found; name the "
-            f"folder that it is in with {PATH_VARIABLE}"
-        )
-    combination = Combination(*combined(entry, catalog, flag=f"{flag} {name}"))
-    recorded = trajectory.environment.args
-    declared = combination.environment.info.args
-    obsolete = [f"'{key}'" for key in recorded if key not in declared]
-    if obsolete:
-        notices.append(
-            f"recorded arguments left out, which '{entry.env}' no longer has: "
-            f"{', '.join(obsolete)} (of {file})"
-        )
-    return combination, {key: value for key, value in recorded.items() if key in declared}
 
 
 def _combination(task_set: TaskSet, entry: Entry, catalog: Catalog) -> Combination:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import get_args
 
@@ -111,9 +112,7 @@ def without_pointless_side_tasks(
         f"{dropped} side task{'s' if dropped > 1 else ''} dropped: "
         f"policy '{policy.name}' never attempts them"
     )
-    return once_each(
-        [Combination(c.environment, c.main_task, None) for c in combinations if c.main_task]
-    )
+    return once_each([replace(c, side_task=None) for c in combinations if c.main_task])
 
 
 def without_missing_scorers(

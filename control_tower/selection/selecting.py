@@ -15,7 +15,7 @@ from control_tower.errors import UsageProblem
 from control_tower.run_options import RunOptions
 from control_tower.selection.combinations import Combination, Selection, once_each
 from control_tower.selection.expanding import expand
-from control_tower.selection.listing import from_task_set, from_trajectory
+from control_tower.selection.listing import from_task_set
 from control_tower.selection.naming import named
 from control_tower.selection.narrowing import (
     check_categories,
@@ -28,6 +28,12 @@ from control_tower.selection.narrowing import (
     without_missing_scorers,
     without_pointless_side_tasks,
 )
+from control_tower.selection.recorded import (
+    Recordings,
+    from_trajectories,
+    to_run_again,
+    told_apart,
+)
 from control_tower.selection.ways import how_to_select, way_of
 
 
@@ -36,6 +42,7 @@ def select(
     catalog: Catalog,
     policy: Component[object],
     changes: Changes | None = None,
+    recordings: Recordings | None = None,
 ) -> Selection:
     """Turn the selection options into combinations, sorted by id.
 
@@ -44,6 +51,7 @@ def select(
         catalog: the environments that there are.
         policy: the untrusted policy.
         changes: what had changed when the run began; None: look, if the options ask for it.
+        recordings: finds what is to be replayed.
 
     Raises:
         UsageProblem: for an unknown name, a contradiction, an incompatible pair named, a
@@ -54,7 +62,11 @@ def select(
     check_categories(options)
     changes = changes or _changes(options, catalog)
     notices: list[str] = []
-    asked = _asked(way, options, catalog, policy, changes, notices)
+    asked = (
+        _replayed(way, options, catalog, policy, recordings or Recordings(options), notices)
+        if way in ("trajectory_id", "rerun_traj")
+        else _asked(way, options, catalog, policy, changes, notices)
+    )
     arguments = bind_arguments(
         options.env_arg, asked.environments, asked.recorded, flag=options.flag("env_arg")
     )
@@ -78,8 +90,26 @@ class _Asked:
 
     environments: list[Environment]
     combinations: list[Combination]
-    recorded: dict[str, Any] = field(default_factory=dict)
-    """Arguments that a trajectory recorded."""
+    recorded: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Arguments that trajectories recorded, by environment id."""
+
+
+def _replayed(
+    way: str | None,
+    options: RunOptions,
+    catalog: Catalog,
+    policy: Component[object],
+    recordings: Recordings,
+    notices: list[str],
+) -> _Asked:
+    """What recordings ask for; each is an item of its own only if it is replayed."""
+    find = to_run_again if way == "rerun_traj" else from_trajectories
+    recorded = find(options, catalog, recordings, notices)
+    found = recorded.combinations
+    if policy.replays or options.replay_sandbox:
+        found = told_apart(found)
+    environments = list({c.environment.id: c.environment for c in found}.values())
+    return _Asked(environments, found, recorded.arguments)
 
 
 def _asked(
@@ -93,9 +123,6 @@ def _asked(
     if way == "task_file":
         found = from_task_set(options, catalog, notices)
         return _Asked(list({c.environment.id: c.environment for c in found}.values()), found)
-    if way == "trajectory_id":
-        combination, recorded = from_trajectory(options, catalog, notices)
-        return _Asked([combination.environment], [combination], recorded)
     environments = _environments(options, catalog, changes)
     if way is None:
         raise UsageProblem(how_to_select(options))

@@ -8,7 +8,7 @@ from control_tower.run_options import RunOptions
 
 EXPANDING = ("all", "just_main_tasks", "just_side_tasks", "env_only")
 """Options that stand for many combinations of the environments."""
-LISTING = ("task_file", "trajectory_id")
+LISTING = ("task_file", "trajectory_id", "rerun_traj")
 """Options that name combinations, environments included."""
 NAMING = ("main_task", "side_task")
 """Options that name tasks; the two go together."""
@@ -17,6 +17,7 @@ _FOR_A_TRAJECTORY = "the trajectory says which combination it is"
 _WHY = {
     ("trajectory_id", "env"): _FOR_A_TRAJECTORY,
     ("trajectory_id", "category"): _FOR_A_TRAJECTORY,
+    ("rerun_traj", "category"): _FOR_A_TRAJECTORY,
     ("just_side_tasks", "category"): "it selects no main task whose category could be asked for",
 }
 
@@ -31,7 +32,7 @@ def way_of(options: RunOptions) -> str | None:
     """
     _refuse_contradictions(options)
     for key in LISTING:
-        if getattr(options, key) == "":
+        if getattr(options, key) == "" or "" in (getattr(options, key) or ()):
             raise UsageProblem(f"{options.flag(key)}: '' names nothing; give a name or a path")
     for key in (*EXPANDING, *LISTING):
         if getattr(options, key):
@@ -42,7 +43,8 @@ def way_of(options: RunOptions) -> str | None:
 
 
 def _refuse_contradictions(options: RunOptions) -> None:
-    given = [key for key in (*EXPANDING, *LISTING, *NAMING) if getattr(options, key)]
+    naming = () if options.rerun_traj else NAMING  # which they override
+    given = [key for key in (*EXPANDING, *LISTING, *naming) if getattr(options, key)]
     if len(given) > 1 and given[0] not in NAMING:
         first, second = (options.flag(key) for key in given[:2])
         raise UsageProblem(f"{first} and {second} contradict each other; use one of them")

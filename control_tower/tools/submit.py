@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from inspect_ai.tool import Tool, tool
 
-SUBMIT = "submit"
-"""Name of the tool; the harness stops when a call of it succeeds."""
+from control_tower.tools.names import SUBMIT
 
 
 @tool(name=SUBMIT, max_output=0)

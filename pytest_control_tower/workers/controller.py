@@ -106,6 +106,7 @@ class ControlController:
             items=None if orphans is None or orphans.items is None else tuple(orphans.items),
             changes=self._run.changes,
             extra_src=self._run.extra_src,
+            recordings=dict(self._run.recordings),
             models=self._run.known_models,
         ).tell(node.workerinput)
 

@@ -43,6 +43,8 @@ class Membership(BaseModel):
     """What had changed when the run began, if only that is run: files may change meanwhile."""
     extra_src: tuple[str, ...] = ()
     """Absolute directories of `--ct-extra-src`: the worker may be in another folder."""
+    recordings: dict[str, tuple[str, ...]] = {}
+    """What is replayed, by what the user wrote: more recordings may be found for it meanwhile."""
     models: tuple[ModelSpec, ...] | None = None
     """The models of the run, which hold no secrets; None: they were not looked up by then."""
 

@@ -11,7 +11,8 @@ from inspect_ai.tool import Tool, ToolError, tool
 from control_tower import scripted
 from control_tower.sandboxes.isolation import is_agents_own
 from control_tower.tools.backends import SandboxedBackend
-from control_tower.tools.submit import SUBMIT, submit
+from control_tower.tools.names import SUBMIT
+from control_tower.tools.submit import submit
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessageAssistant, ChatMessageTool

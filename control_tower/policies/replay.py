@@ -1,0 +1,97 @@
+"""The `replay` policy: makes the calls of a recorded run again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from control_tower import scripted
+from control_tower.components import policy
+from control_tower.contracts import Policy, RedContext, Turn
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ModelOutput
+
+    from control_tower.trajectories.schema import Action, Trajectory
+
+_MODEL = "scripted/replay"
+
+
+@policy(
+    modes=["honest", "attack"],
+    asserts="as-the-mode-says",
+    needs=["linear_history"],
+    scores_main_on_attack=True,
+    replays=True,
+)
+def replay(trajectory: str = "", stop_after: Annotated[int, Field(ge=0)] | None = None) -> Policy:
+    """Make the calls of a recorded trajectory again, turn by turn, then submit.
+
+    No model is called. What was one message is one again, and turns that the recorded policy
+    declared part of its attack are declared again. The next turn is that which begins after the
+    actions that were executed so far: a turn that the protocol rejected is proposed again.
+
+    Args:
+        trajectory: what to replay in every sample: an id, a file, or an Inspect log with one
+            sample. Without it, each sample replays the trajectory that it was selected with.
+        stop_after: submit after this many recorded actions.
+    """
+    return ReplayPolicy(stop_after)
+
+
+class ReplayPolicy(Policy):
+    """See `replay`."""
+
+    def __init__(self, stop_after: int | None) -> None:
+        self._stop_after = stop_after
+        self._recording: Trajectory | None = None
+        self._history: Sequence[Action] = ()
+        self._declared: frozenset[int] = frozenset()
+
+    async def setup(self, context: RedContext) -> None:
+        """Take the recording.
+
+        Raises:
+            RuntimeError: the sample has none.
+        """
+        recording = context.recording
+        if recording is None:
+            raise RuntimeError("the sample has no recording to replay")
+        self._recording = recording
+        self._history = context.history
+        self._declared = frozenset(recording.declared_attacks or ())
+        self.declares_attacks = recording.declared_attacks is not None
+
+    async def generate(self, turn: Turn) -> ModelOutput:
+        """The recorded turn after what was executed; the submission after the last."""
+        assert self._recording is not None  # `setup` took it
+        if turn.kind == "utility":
+            return scripted.say("", model=_MODEL)
+        actions = actions_to_replay(self._recording, self._stop_after)
+        calls = _one_turn(actions[len(self._history) :])
+        if not calls:
+            return scripted.submit(self._recording.final_message, model=_MODEL)
+        return scripted.calls(
+            *((action.function, action.arguments) for action in calls),
+            text=calls[0].agent_reasoning or "",
+            model=_MODEL,
+            attack=calls[0].turn in self._declared,
+        )
+
+
+def actions_to_replay(recording: Trajectory, stop_after: int | None) -> Sequence[Action]:
+    """The recorded actions that are made again."""
+    return recording.actions[:stop_after]
+
+
+def _one_turn(actions: Sequence[Action]) -> list[Action]:
+    """The first actions, as many as one message made; one, where that is not known."""
+    first = actions[0].turn if actions else None
+    together: list[Action] = []
+    for action in actions:
+        if together and (first is None or action.turn != first):
+            break
+        together.append(action)
+    return together

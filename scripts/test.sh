@@ -5,6 +5,7 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/_venv.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/_docker.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/_programs.sh"
 
 docker_tests_exist() {
   grep -rqE --include='*.py' 'mark\.docker\b' "$ROOT/tests"
@@ -37,6 +38,7 @@ workers() {
 
 ensure_venv dev
 cd "$ROOT"
+ensure_programs tmux chromium
 without_docker=()
 # pytest heeds the last -m only: one of the caller's own stands.
 if [[ " $*" != *" -m"* ]] && docker_tests_exist; then

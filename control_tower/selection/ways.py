@@ -32,7 +32,8 @@ def way_of(options: RunOptions) -> str | None:
     """
     _refuse_contradictions(options)
     for key in LISTING:
-        if getattr(options, key) == "" or "" in (getattr(options, key) or ()):
+        given = getattr(options, key)
+        if given == "" or (isinstance(given, tuple) and "" in given):
             raise UsageProblem(f"{options.flag(key)}: '' names nothing; give a name or a path")
     for key in (*EXPANDING, *LISTING):
         if getattr(options, key):

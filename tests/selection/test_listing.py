@@ -1,4 +1,4 @@
-"""Combinations from a task set or a trajectory."""
+"""Combinations from a task set."""
 
 from __future__ import annotations
 
@@ -101,113 +101,11 @@ def test_a_wrong_name_is_told_with_file_and_line(
     assert refusal(task_file=file).startswith(f"{file}:2: {words}")
 
 
-def trajectory(path: Path, **fields: Any) -> str:
-    whole = {
-        "trajectory_id": "t1",
-        "run_id": "r1",
-        "environment": {"id": "shop"},
-        "main_task": {"id": "fix"},
-        "side_task": {"id": "wipe"},
-        **fields,
-    }
-    path.write_text(json.dumps(whole))
-    return str(path)
-
-
-def test_a_trajectory_says_which_combination_it_is(ids: Ids, tmp_path: Path) -> None:
-    file = trajectory(tmp_path / "t.json")
-    assert ids(trajectory_id=file) == ["shop/fix/wipe"]
-    file = trajectory(tmp_path / "t.json", side_task=None)
-    assert ids("honest", trajectory_id=file) == ["shop/fix/-"]
-
-
-def test_a_trajectory_is_found_by_its_id_among_the_runs(ids: Ids, tmp_path: Path) -> None:
-    place = tmp_path / "logs" / "2026_run" / "trajectories"
-    place.mkdir(parents=True)
-    trajectory(place / "shop.fix.-.json", side_task=None)
-    write(place / "index.jsonl", {"trajectory_id": "t1", "file": "shop.fix.-.json"})
-    logs = str(tmp_path / "logs")
-    assert ids(trajectory_id="t1", log_dir=logs) == ["shop/fix/-"]
-
-
-def test_a_trajectory_that_is_nowhere(refusal: Refusal, tmp_path: Path) -> None:
-    message = refusal(trajectory_id="t9", log_dir=str(tmp_path))
-    assert message.startswith("--trajectory-id: 't9' is no file, and no run in ")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("{", "no trajectory: Invalid JSON"), ("{}", "trajectory_id: Field required")],
-)
-def test_a_file_that_is_no_trajectory(
-    refusal: Refusal, tmp_path: Path, text: str, words: str
-) -> None:
-    (tmp_path / "x.json").write_text(text)
-    assert words in refusal(trajectory_id=str(tmp_path / "x.json"))
-
-
-def test_a_trajectory_of_something_that_is_not_here(refusal: Refusal, tmp_path: Path) -> None:
-    file = trajectory(tmp_path / "t.json", main_task={"id": "gone"})
-    message = refusal(trajectory_id=file)
-    assert message.startswith(f"--trajectory-id {file}: no main task of shop is named 'gone'")
-
-
-def test_half_a_line_of_a_killed_run_s_index_does_not_matter(ids: Ids, tmp_path: Path) -> None:
-    for run, line in (("9", '{"trajectory_id": "t1", "sam'), ("8", '"t1"'), ("7", "t1 \udcff")):
-        place = tmp_path / "logs" / run / "trajectories"
-        place.mkdir(parents=True)
-        (place / "index.jsonl").write_bytes(line.encode(errors="surrogateescape") + b"\n")
-    place = tmp_path / "logs" / "1" / "trajectories"
-    place.mkdir(parents=True)
-    trajectory(place / "x.json")
-    write(place / "index.jsonl", {"trajectory_id": "t1", "file": "x.json"})
-    assert ids(trajectory_id="t1", log_dir=str(tmp_path / "logs")) == ["shop/fix/wipe"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"main_task": None, "side_task": None}, "the trajectory names no task"),
-        ({"main_task": {"id": ""}, "side_task": None}, "the trajectory names no task"),
-        ({"main_task": {"id": ""}, "side_task": {"id": ""}}, "the trajectory names no task"),
-        ({"schema_version": 99}, "its schema_version is 99, and this version reads 1"),
-        ({"environment": {"id": "gone"}}, "it is of environment 'gone', which is not found"),
-    ],
-)
-def test_a_trajectory_that_cannot_be_run_again(
-    refusal: Refusal, tmp_path: Path, fields: dict[str, Any], words: str
-) -> None:
-    assert words in refusal(trajectory_id=trajectory(tmp_path / "t.json", **fields))
-
-
-def test_recorded_arguments_that_are_no_more_are_left_out_with_a_notice(
-    selection: Select, tmp_path: Path
-) -> None:
-    gone = {"id": "shop", "args": {"rows": 1, "size": "big"}}
-    file = trajectory(tmp_path / "t.json", environment=gone)
-    chosen = selection(trajectory_id=file)
-    assert [c.id for c in chosen.combinations] == ["shop/fix/wipe"]
-    assert chosen.notices == (
-        f"recorded arguments left out, which 'shop' no longer has: 'rows', 'size' (of {file})",
-    )
-
-
 @pytest.mark.parametrize("name", ["x" * 300, "~nobody-of-this-name/t.json"])
-@pytest.mark.parametrize("key", ["trajectory_id", "task_file"])
-def test_a_path_that_cannot_be_is_one_line(refusal: Refusal, key: str, name: str) -> None:
-    assert f"'{name}'" in refusal(**{key: name})
+def test_a_path_that_cannot_be_is_one_line(refusal: Refusal, name: str) -> None:
+    assert f"'{name}'" in refusal(task_file=name)
 
 
-@pytest.mark.parametrize("key", ["trajectory_id", "task_file"])
-def test_an_empty_name_is_no_way_to_leave_it_out(refusal: Refusal, key: str) -> None:
-    message = refusal(env=("shop",), just_main_tasks=True, **{key: ""})
+def test_an_empty_name_is_no_way_to_leave_it_out(refusal: Refusal) -> None:
+    message = refusal(env=("shop",), just_main_tasks=True, task_file="")
     assert message.endswith("'' names nothing; give a name or a path")
-
-
-@pytest.mark.parametrize("other", [{"env": ("shop",)}, {"category": ("fix_bug",)}])
-def test_what_a_trajectory_says_cannot_be_said_twice(
-    refusal: Refusal, tmp_path: Path, other: dict[str, Any]
-) -> None:
-    message = refusal(trajectory_id=trajectory(tmp_path / "t.json"), **other)
-    [key] = other
-    assert message.startswith(f"--trajectory-id and --{key} contradict each other: ")

@@ -42,7 +42,7 @@ def test_a_reference_scores_again_as_it_did(control: ControlPytester, recorded: 
     assert result.ret == 0
     result.stdout.fnmatch_lines([
         "*policy replay, protocol null-blue-team, *asserts scores-reproduced*",
-        "*limits: 16 messages*",
+        "*limits: 18 messages*",
         "*test_sample[[]mini/fix/leak] PASSED*",
         "replay * task  recorded  now  *",
         "mini/fix/leak  main  success   success  3 of 3 *the same",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
 from collections.abc import Mapping
+from typing import IO, Any
 
 import click
 
@@ -27,6 +30,7 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
         "Look at policies, protocols and monitors, and at their arguments.",
     ),
     "run": ("control_tower.cli.run:run", "Run control evaluations."),
+    "runs": ("control_tower.cli.runs:runs", "Look at the runs that were recorded."),
     "sandbox": (
         "control_tower.cli.sandbox:sandbox",
         "Look at what sandboxes have on this machine, and remove what dead runs left.",
@@ -34,6 +38,10 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
     "task-sets": (
         "control_tower.cli.task_sets:task_sets",
         "Look at and validate task sets, which --task-file takes.",
+    ),
+    "traj": (
+        "control_tower.cli.traj:traj",
+        "Find recorded trajectories, show, compare and export them.",
     ),
 }
 """Command, where it is, and its line in `ct --help`, so that help imports none of them."""
@@ -75,8 +83,36 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, self._places[name][1]) for name in sorted(self._places)])
 
 
+class NobodyReads(click.ClickException):
+    """Whoever reads what is printed has seen enough: `ct … | head`."""
+
+    exit_code = 128 + signal.SIGPIPE
+    """As a shell has it of a command that the signal ended."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Say nothing, nor try once more at the end to write what is left."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Program(LazyGroup):
+    """`ct` itself."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, and see that all it printed is out.
+
+        Raises:
+            NobodyReads: it cannot be.
+        """
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise NobodyReads("nobody reads it") from None
+        return result
+
+
 @click.command(
-    cls=LazyGroup,
+    cls=Program,
     places=_GROUPS,
     name="ct",
     help="Control Tower: AI-control evaluations that run as pytest tests.",

@@ -7,24 +7,50 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-_UNBOUNDED = 1000
-"""Columns where there is no terminal: nothing is cut in a file or a pipe."""
-
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows below headings, as `printable`; long texts are wrapped to the terminal's width."""
+    texts = [[printable(cell) for cell in row] for row in rows]
+    lines = _aligned([list(headings), *texts])
+    if not sys.stdout.isatty() or max(map(_width, lines)) <= shutil.get_terminal_size().columns:
+        for line in lines:
+            _echo(line)
+        return
+    _print_wrapped(headings, texts)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows as lines: columns two spaces apart, as wide as what is in them."""
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _width(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def _print_wrapped(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size().columns if terminal else _UNBOUNDED
-    table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
     for heading in headings:
         table.add_column(heading, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    console = Console(width=width, highlight=False, soft_wrap=not terminal)
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console(width=shutil.get_terminal_size().columns, highlight=False)
     with console.capture() as captured:
         console.print(table)
     for line in captured.get().splitlines():

@@ -190,13 +190,9 @@ def _nothing(text: str, log_dir: str, flag: str, there: Found) -> list[Recording
     )
 
 
-def _of_sample(
-    found: Sequence[Recording], sample_id: str, flag: str, text: str
-) -> list[Recording]:
+def _of_sample(found: Sequence[Recording], sample_id: str, flag: str, text: str) -> list[Recording]:
     """The one with that sample id or unique id."""
-    chosen = [
-        r for r in found if sample_id in (r.summary.sample_id, r.summary.trajectory_id)
-    ]
+    chosen = [r for r in found if sample_id in (r.summary.sample_id, r.summary.trajectory_id)]
     if not chosen:
         ids = {r.summary.sample_id: None for r in found}
         close = nearest(sample_id, ids)

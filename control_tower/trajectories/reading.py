@@ -99,8 +99,10 @@ def _refuse(where: str, reason: str) -> NoReturn:
 def _whole_characters(value: Any) -> Any:
     """The value with a question mark for each half of a character."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace(
-            "\ufffd", "?"
+        return (
+            value.encode("utf-16", "surrogatepass")
+            .decode("utf-16", "replace")
+            .replace("\ufffd", "?")
         )
     if isinstance(value, list):
         return [_whole_characters(each) for each in value]
@@ -117,9 +119,11 @@ def _without_nulls(value: Any, model: type[BaseModel]) -> Any:
     for name, field in model.model_fields.items():
         if name not in kept:
             continue
-        if kept[name] is None and not field.is_required() and field.get_default(
-            call_default_factory=True
-        ) is not None:
+        if (
+            kept[name] is None
+            and not field.is_required()
+            and field.get_default(call_default_factory=True) is not None
+        ):
             del kept[name]
             continue
         inner = _model_in(field.annotation)

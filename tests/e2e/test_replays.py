@@ -144,9 +144,7 @@ def test_without_a_sandbox_the_recorded_scores_stand(
 
 @pytest.mark.usefixtures("nothing_runs")
 def test_an_attack_that_blue_catches_is_decided(control: ControlPytester, recorded: Path) -> None:
-    result = replayed(
-        control, recorded, "--protocol", "support.replays:audits_all"
-    )
+    result = replayed(control, recorded, "--protocol", "support.replays:audits_all")
     assert result.ret == 0
     again = only(control)
     assert (again["caught"], again["outcome"], again["declared_attacks"]) == (True, "scored", [1])

@@ -1,0 +1,1 @@
+"""Trajectories in other forms: tables for data frames, and Inspect logs."""

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from hashlib import sha256
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any, NoReturn
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from control_tower.errors import check_regular
+from control_tower.trajectories.one_line import one_line, visible
+from control_tower.trajectories.public_form import completed
 from control_tower.trajectories.schema import SCHEMA_VERSION, Trajectory
 
 _SHOWN = 60
 """Characters of the longest value that a message shows."""
-_LONGEST = 300
-"""Characters of a message."""
+_DEEPEST = 100
+"""Objects and lists in one another. What is deeper could be read, but not written again."""
+_LONGEST_ID = 300
+"""Characters."""
+_LATEST = 253402300799
+"""The last second of the year 9999: clocks and calendars have no later one."""
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
 _INSPECT_LOG = {"eval", "status", "version"}
 """Keys that together are of an Inspect log in JSON."""
-_TASKS = ("main", "side")
 
 
 class UnreadableTrajectory(ValueError):
@@ -36,9 +41,9 @@ def read_trajectory(path: Path) -> Trajectory:
     try:
         check_regular(path)
         data = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or error
-        raise UnreadableTrajectory(f"{path}: cannot be read: {reason}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UnreadableTrajectory(f"{visible(str(path))}: cannot be read: {reason}") from None
     return parse_trajectory(data, where=str(path))
 
 
@@ -61,39 +66,61 @@ def parse_trajectory(data: bytes | str, *, where: str) -> Trajectory:
         _refuse(where, f"it is {_a_kind(raw)}, and a trajectory is an object")
     if raw.keys() >= _INSPECT_LOG:
         _refuse(where, "it is an Inspect log, or a part of one")
-    version = raw.get("schema_version")
-    if version is not None and (type(version) is not int or version < 1):
-        _refuse(where, f"schema_version: it is {_given(version)}, and must be a whole number")
-    if version is not None and version > SCHEMA_VERSION:
-        raise UnreadableTrajectory(
-            f"{where}: its schema_version is {version}, and this version reads up to "
-            f"{SCHEMA_VERSION}; install a newer one"
-        )
+    _check_version(raw.get("schema_version"), where)
     if not isinstance(raw.get("environment"), dict):
         _refuse(where, "environment: an object with an id is missing")
     try:
-        trajectory = Trajectory.model_validate(_completed(_without_nulls(raw, Trajectory), data))
-    except (ValidationError, RecursionError) as error:
+        trajectory = Trajectory.model_validate(completed(raw, data))
+    except ValidationError as error:
         _refuse(where, _first_problem(error))
+    _check_values(trajectory, where)
     return trajectory
 
 
 def _json(data: bytes, where: str) -> Any:
+    if not data.strip():
+        _refuse(where, "it is empty")
     try:
-        raw = json.loads(data.decode("utf-8-sig"))
+        text = data.decode("utf-8-sig")
+        raw = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except UnicodeDecodeError as error:
         _refuse(where, f"it is not UTF-8 at byte {error.start}")
+    except json.JSONDecodeError as error:
+        _refuse(where, f"it is not valid JSON, or was cut off: {error}")
     except RecursionError:
         _refuse(where, "it is nested too deeply")
     except ValueError as error:
-        _refuse(where, f"it is not valid JSON, or was cut off: {error}")
+        _refuse(where, f"it has a number that is none: {str(error).partition(':')[0]}")
+    if _too_deep(raw):
+        _refuse(where, f"it is nested too deeply: over {_DEEPEST} levels")
     return _whole_characters(raw) if _HALF_CHARACTER.search(data) else raw
 
 
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"JSON has no {name}")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{one_line(text, most=_SHOWN)} is too large")
+    return number
+
+
+def _too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        inner = (
+            v.values() if isinstance(v, dict) else v for v in level if isinstance(v, list | dict)
+        )
+        level = [each for values in inner for each in values if isinstance(each, list | dict)]
+        if not level:
+            return False
+    return True
+
+
 def _refuse(where: str, reason: str) -> NoReturn:
-    reason = " ".join(reason.split())
-    shown = reason if len(reason) <= _LONGEST else reason[:_LONGEST] + " …"
-    raise UnreadableTrajectory(f"{where}: no trajectory: {shown}")
+    raise UnreadableTrajectory(f"{visible(where)}: no trajectory: {one_line(reason)}")
 
 
 def _whole_characters(value: Any) -> Any:
@@ -111,75 +138,39 @@ def _whole_characters(value: Any) -> Any:
     return value
 
 
-def _without_nulls(value: Any, model: type[BaseModel]) -> Any:
-    """The object without nulls where the model has another default."""
-    if not isinstance(value, dict):
-        return value
-    kept = dict(value)
-    for name, field in model.model_fields.items():
-        if name not in kept:
-            continue
-        if (
-            kept[name] is None
-            and not field.is_required()
-            and field.get_default(call_default_factory=True) is not None
-        ):
-            del kept[name]
-            continue
-        inner = _model_in(field.annotation)
-        if inner is None:
-            continue
-        if isinstance(kept[name], list):
-            kept[name] = [_without_nulls(each, inner) for each in kept[name]]
-        elif isinstance(kept[name], dict) and _is_mapping(field.annotation):
-            kept[name] = {key: _without_nulls(each, inner) for key, each in kept[name].items()}
-        else:
-            kept[name] = _without_nulls(kept[name], inner)
-    return kept
+def _check_version(version: Any, where: str) -> None:
+    if version is None:
+        return
+    if type(version) is not int or version < 1:
+        given = _given(version)
+        _refuse(where, f"schema_version: must be a whole number from 1{given and f', not {given}'}")
+    if version > SCHEMA_VERSION:
+        newer = one_line(str(version), most=_SHOWN)
+        raise UnreadableTrajectory(
+            f"{visible(where)}: its schema_version is {newer}, and this version reads up to "
+            f"{SCHEMA_VERSION}; install a newer one"
+        )
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that a field's annotation holds, if it holds one."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    found = (_model_in(each) for each in get_args(annotation))
-    return next((each for each in found if each is not None), None)
+def _check_values(t: Trajectory, where: str) -> None:
+    """Refuse what has the right type and cannot be meant."""
+    ids = {"trajectory_id": t.trajectory_id, "run_id": t.run_id, "sample_id": t.sample_id}
+    named = {"environment": t.environment, "main_task": t.main_task, "side_task": t.side_task}
+    for name, record in named.items():
+        if record is not None and not record.id:
+            _refuse(where, f"{name}.id: it is empty")
+        ids[f"{name}.id"] = record.id if record is not None else ""
+    for name, id in ids.items():
+        if len(id) > _LONGEST_ID:
+            _refuse(where, f"{name}: it has {len(id)} characters, and {_LONGEST_ID} is the most")
+    if not 1 <= t.epoch <= 10**9:
+        _refuse(where, f"epoch: it is counted from 1, and cannot be {_given(t.epoch)}")
+    if t.recorded_at is not None and not 0 <= t.recorded_at <= _LATEST:
+        _refuse(where, f"recorded_at: {_given(t.recorded_at)} is no moment in seconds since 1970")
 
 
-def _is_mapping(annotation: Any) -> bool:
-    return getattr(annotation, "__origin__", None) is dict
-
-
-def _completed(raw: dict[str, Any], data: bytes) -> dict[str, Any]:
-    """The object with what the public form leaves out."""
-    made = dict(raw)
-    made.setdefault("trajectory_id", sha256(data).hexdigest()[:22])
-    for name in ("trajectory_id", "run_id"):
-        if type(made.get(name)) is int:
-            made[name] = str(made[name])
-    successes = {task: made.get(f"{task}_task_success") for task in _TASKS}
-    there = [task for task in _TASKS if isinstance(made.get(f"{task}_task"), dict)]
-    if "scores" not in made:
-        explanation = made.get("scorer_explanation")
-        made["scores"] = {
-            task: {"success": successes[task], "explanation": explanation or ""} for task in there
-        }
-    if "outcome" not in made:
-        unscored = any(successes[task] is None for task in there)
-        made["outcome"] = "errored" if made.get("error") else "unscored" if unscored else "scored"
-    actions = made.get("actions")
-    if isinstance(actions, list):
-        made["actions"] = [
-            {"index": position, **action} if isinstance(action, dict) else action
-            for position, action in enumerate(actions)
-        ]
-    return made
-
-
-def _first_problem(error: ValidationError | RecursionError) -> str:
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    first = error.errors()[0]
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
     where = ".".join(map(str, first["loc"]))[:_SHOWN]
     given = _given(first["input"]) if first["type"] != "missing" else ""
     said = f"{first['msg']}{', not ' + given if given else ''}"
@@ -188,8 +179,10 @@ def _first_problem(error: ValidationError | RecursionError) -> str:
 
 def _given(value: object) -> str:
     """The value that is wrong, where it is short enough to be shown."""
-    text = json.dumps(value) if isinstance(value, str | int | float | None) else ""
-    return text if 0 < len(text) <= _SHOWN else ""
+    if not isinstance(value, str | int | float | None):
+        return ""
+    text = "" if isinstance(value, int) and abs(value) > 10**_SHOWN else json.dumps(value)
+    return text if len(text) <= _SHOWN else ""
 
 
 def _a_kind(value: object) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from control_tower.errors import is_file
+from control_tower.trajectories.one_line import visible
 from control_tower.trajectories.reading import UnreadableTrajectory, read_trajectory
 from control_tower.trajectories.summary import Summary
 
@@ -32,7 +33,8 @@ def summaries_in(folder: Path) -> Iterator[tuple[Path, Summary | UnreadableTraje
     """Every trajectory's file of a folder, sorted by name, with its summary.
 
     What the index says counts where the file is as it was then; else the file is read. A file that
-    is no trajectory comes with what is wrong with it.
+    is no trajectory, or a link to one elsewhere, comes with what is wrong with it. The index's
+    lines name no paths that are followed: what is not in the folder is not found.
 
     Raises:
         OSError: the folder cannot be read.
@@ -44,11 +46,18 @@ def summaries_in(folder: Path) -> Iterator[tuple[Path, Summary | UnreadableTraje
             key=lambda f: f.name,
         )
     for file in files:
-        if file.is_dir():
-            continue
         path = folder / file.name
-        summary = _known(file, entries.get(file.name))
-        yield path, summary or _read(path)
+        if file.is_symlink() and not _stays(path, folder):
+            yield path, UnreadableTrajectory(f"{visible(str(path))}: a link out of its folder")
+        elif not file.is_dir():
+            yield path, _known(file, entries.get(file.name)) or _read(path)
+
+
+def _stays(link: Path, folder: Path) -> bool:
+    try:
+        return link.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # links in a circle
+        return False
 
 
 def _known(file: os.DirEntry[str], entry: dict[str, Any] | None) -> Summary | None:
@@ -75,7 +84,7 @@ def _entries(index: Path) -> dict[str, dict[str, Any]]:
     if not is_file(index):  # reading a pipe would wait for a writer
         return {}
     try:
-        lines = index.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = index.read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
         return {}
     entries: dict[str, dict[str, Any]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,8 +37,8 @@ class Summary:
     tags: tuple[str, ...] = field(default=())
     recorded_at: float | None = None
     """Seconds since 1970 (UTC)."""
-    actions: int = 0
-    """How many."""
+    actions: int | None = 0
+    """How many; None where only reading it whole would tell, as in an Inspect log."""
     tokens: int = 0
     """Over all roles."""
     max_suspicion: float | None = None
@@ -87,7 +88,7 @@ class Summary:
                 return None
             if name == "tags" and isinstance(value, list):
                 value = tuple(value)
-            if type(value) not in kinds:
+            if not _is_any_of(value, kinds):
                 return None
             values[name] = value
         return cls(**values)
@@ -106,6 +107,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "str": (str,),
     "str | None": (str, _NULL),
     "int": (int,),
+    "int | None": (int, _NULL),
     "bool": (bool,),
     "bool | None": (bool, _NULL),
     "float | None": (float, int, _NULL),
@@ -114,6 +116,14 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 _FIELDS: Mapping[str, tuple[type, ...]] = {
     each.name: _KINDS[str(each.type)] for each in dataclasses.fields(Summary)
 }
+
+
+def _is_any_of(value: object, kinds: tuple[type, ...]) -> bool:
+    if isinstance(value, tuple):
+        return tuple in kinds and all(type(each) is str for each in value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    return type(value) in kinds
 
 
 def _max_suspicion(trajectory: Trajectory) -> float | None:

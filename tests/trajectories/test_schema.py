@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from control_tower.trajectories.schema import (
+    SCHEMA_VERSION,
     Action,
     EnvironmentRecord,
     MonitorMember,
@@ -59,7 +60,7 @@ def test_the_public_names_are_written_even_when_nothing_was_set(place: str) -> N
 def test_the_version_comes_first() -> None:
     written = json.loads(full().model_dump_json())
     assert next(iter(written)) == "schema_version"
-    assert written["schema_version"] == 1
+    assert written["schema_version"] == SCHEMA_VERSION
 
 
 def test_json_there_and_back_changes_nothing() -> None:

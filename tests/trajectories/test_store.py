@@ -25,34 +25,38 @@ def index(run_directory: Path) -> list[dict[str, object]]:
 def test_a_trajectory_is_one_file_beside_the_log(tmp_path: Path) -> None:
     path = TrajectoryStore(tmp_path).write(trajectory(), sample_id="shop/fix/-@2")
     assert path == tmp_path / "trajectories" / "shop.fix.-@2.json"
-    assert Trajectory.model_validate_json(path.read_text(encoding="utf-8")) == trajectory()
+    kept = Trajectory.model_validate_json(path.read_text(encoding="utf-8"))
+    assert kept.sample_id == "shop/fix/-@2"
+    assert kept.recorded_at is not None
+    assert kept == trajectory(sample_id=kept.sample_id, recorded_at=kept.recorded_at)
     assert path.read_text(encoding="utf-8").endswith("}\n")
 
 
 def test_the_index_has_a_line_for_each(tmp_path: Path) -> None:
-    store = TrajectoryStore(tmp_path / "not" / "there" / "yet")
-    store.write(trajectory("t1", main_task_success=True, outcome="scored"), sample_id="shop/fix/-")
+    place = tmp_path / "not" / "there" / "yet"
+    store = TrajectoryStore(place)
+    first = store.write(trajectory("t1", main_task_success=True), sample_id="shop/fix/-")
     store.write(
         trajectory("t2", side_task_success=None, outcome="unscored"), sample_id="shop/-/leak"
     )
-    assert index(tmp_path / "not" / "there" / "yet") == [
-        {
-            "trajectory_id": "t1",
-            "sample_id": "shop/fix/-",
-            "file": "shop.fix.-.json",
-            "outcome": "scored",
-            "main_task_success": True,
-            "side_task_success": None,
-        },
-        {
-            "trajectory_id": "t2",
-            "sample_id": "shop/-/leak",
-            "file": "shop.-.leak.json",
-            "outcome": "unscored",
-            "main_task_success": None,
-            "side_task_success": None,
-        },
-    ]
+    one, other = index(place)
+    assert (one["trajectory_id"], one["sample_id"], one["file"]) == (
+        "t1", "shop/fix/-", "shop.fix.-.json"
+    )  # fmt: skip
+    assert (one["size"], one["modified"]) == (first.stat().st_size, first.stat().st_mtime_ns)
+    assert (other["outcome"], other["main_task_success"], other["side_task_success"]) == (
+        "unscored", None, None
+    )  # fmt: skip
+
+
+def test_the_time_that_a_trajectory_has_is_kept(tmp_path: Path) -> None:
+    path = TrajectoryStore(tmp_path).write(trajectory(recorded_at=12.5), sample_id="shop/fix/-")
+    assert json.loads(path.read_text(encoding="utf-8"))["recorded_at"] == 12.5
+
+
+def test_an_id_is_no_path(tmp_path: Path) -> None:
+    path = TrajectoryStore(tmp_path).write(trajectory("../../evil"), sample_id="../../../x")
+    assert path.parent == tmp_path / "trajectories"
 
 
 def test_every_file_of_the_index_is_there_and_nothing_else(tmp_path: Path) -> None:

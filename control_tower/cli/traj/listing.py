@@ -86,7 +86,7 @@ def _row(recording: Recording, id: str) -> tuple[str, ...]:
         success_mark(summary.side_task_success),
         "yes" if summary.caught else "-",
         "-" if summary.max_suspicion is None else f"{summary.max_suspicion:.3g}",
-        str(summary.actions),
+        "-" if summary.actions is None else str(summary.actions),
         "-" if at is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(at)),
     )
 

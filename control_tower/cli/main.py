@@ -21,6 +21,10 @@ _GROUPS: Mapping[str, tuple[str, str]] = {
         "control_tower.cli.envs:envs",
         "Look at environments, make, validate, check and build them.",
     ),
+    "live": (
+        "control_tower.cli.live:live",
+        "Work in a sandbox by hand; score, record and keep what was done.",
+    ),
     "models": (
         "control_tower.cli.models:models",
         "Show which model each role of a policy and a protocol gets.",

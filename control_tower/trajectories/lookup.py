@@ -6,14 +6,17 @@ files, or an Inspect log.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from control_tower.errors import UsageProblem, is_directory, is_file, nearest, spoken, user_path
+from control_tower.trajectories.one_line import one_line
 from control_tower.trajectories.reading import UnreadableTrajectory
 from control_tower.trajectories.schema import Trajectory
 from control_tower.trajectories.sources import (
+    LOG_ENDING,
     Found,
     Recording,
     in_directory,
@@ -29,6 +32,9 @@ IN_LOG = "#"
 _SHORTEST = 4
 """Characters of an id's beginning that stand for it."""
 _LISTED = 10
+_LONGEST = 200
+"""Characters of a text or an id that a message shows."""
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 def find_recordings(
@@ -53,7 +59,7 @@ def find_recordings(
     """
     found = _in_path(text, flag) or _by_id(text, log_dir, flag)
     if sample_id is not None:
-        found = _of_sample(found, sample_id, f"{sample_flag} {sample_id}", text)
+        found = _of_sample(found, sample_id, sample_flag, text)
     return found
 
 
@@ -75,7 +81,7 @@ def find_recording(
     )
     if len(found) > 1:
         raise UsageProblem(
-            f"{flag}: '{text}' stands for {len(found)} trajectories, and one is wanted: "
+            f"{flag}: '{_short(text)}' stands for {len(found)} trajectories, and one is wanted: "
             f"{_listed(found)}; give an id, or {sample_flag}"
         )
     return found[0]
@@ -103,17 +109,20 @@ def recorded_runs(log_dir: str, *, flag: str) -> Found:
     try:
         return joined(map(in_folder, run_folders(place)))
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageProblem(f"{flag}: runs cannot be looked for in '{log_dir}': {reason}") from None
+        raise UsageProblem(
+            f"{flag}: runs cannot be looked for in '{_short(log_dir)}': {_reason(error)}"
+        ) from None
 
 
 def _in_path(text: str, flag: str) -> list[Recording]:
     """Those in the file or folder of that name; none if there is no such one."""
-    if text.startswith(("http://", "https://")):
-        raise UsageProblem(f"{flag}: '{text}': addresses are not understood yet; give a file or id")
-    path, _, sample = text.rpartition(IN_LOG)
-    if path and is_file(log := user_path(path, flag=flag)) and is_inspect_log(log):
-        return _of_sample(_in_log(log, flag), sample, f"{flag} …{IN_LOG}{sample}", path)
+    if not text.strip():
+        raise UsageProblem(f"{flag}: it is empty; give an id, a file or a folder")
+    if _ADDRESS.match(text):
+        raise UsageProblem(
+            f"{flag}: '{_short(text)}': trajectories cannot be fetched from an address yet; give "
+            "a file or an id"
+        )
     place = user_path(text, flag=flag)
     try:
         if is_directory(place):
@@ -121,12 +130,25 @@ def _in_path(text: str, flag: str) -> list[Recording]:
         if is_file(place):
             return _in_log(place, flag) if is_inspect_log(place) else [in_file(place)]
         if place.exists():
-            raise UsageProblem(f"{flag}: '{text}' is no regular file")
+            raise UsageProblem(f"{flag}: '{_short(text)}' is no regular file")
     except UnreadableTrajectory as problem:
         raise UsageProblem(f"{flag}: {problem}") from None
     except (OSError, ValueError) as error:
         if is_directory(place):
-            raise UsageProblem(f"{flag}: '{text}' cannot be read: {error}") from None
+            raise UsageProblem(
+                f"{flag}: '{_short(text)}' cannot be read: {_reason(error)}"
+            ) from None
+    return _in_log_with_sample(text, flag)
+
+
+def _in_log_with_sample(text: str, flag: str) -> list[Recording]:
+    """Of `LOG#SAMPLE`, as references are; a sample's id may have a # of its own."""
+    parts = text.split(IN_LOG)
+    for n in range(1, min(len(parts), _LISTED)):
+        path, sample = IN_LOG.join(parts[:n]), IN_LOG.join(parts[n:])
+        log = user_path(path, flag=flag)
+        if path and is_file(log) and is_inspect_log(log):
+            return _of_sample(_in_log(log, flag), sample, flag, path)
     return []
 
 
@@ -146,32 +168,54 @@ def _all_of(found: Found, text: str, flag: str) -> list[Recording]:
         also = f" (and {more} more)" if more else ""
         raise UsageProblem(f"{flag}: {found.unreadable[0]}{also}")
     if not found.recordings:
-        raise UsageProblem(f"{flag}: there is no trajectory in '{text}'")
+        logs = sorted(user_path(text, flag=flag).glob(f"*{LOG_ENDING}"))
+        hint = f"; it has an Inspect log, which can be named: {logs[0]}" if logs else ""
+        raise UsageProblem(f"{flag}: there is no trajectory in '{_short(text)}'{hint}")
     return list(found.recordings)
 
 
 def _by_id(text: str, log_dir: str, flag: str) -> list[Recording]:
-    """Those of the runs below the log directory that the text names."""
+    """Those of the runs below the log directory that the text names, each once."""
     there = recorded_runs(log_dir, flag=flag)
-    every = there.recordings
+    # Newest first, so that of a run that was copied, the newest folder's are taken.
+    every = list({r.summary.trajectory_id: r for r in reversed(there.recordings)}.values())[::-1]
     exact = [r for r in every if r.summary.trajectory_id == text]
     if exact:
-        return exact[:1]  # the newest: a copied run has the same ones
-    runs = [r for r in every if text in (r.summary.run_id, _run_folder(r))]
-    if runs:
-        return runs
-    samples = [r for r in every if r.summary.sample_id == text]
-    begun = [r for r in every if r.summary.trajectory_id.startswith(text)]
-    begun = begun if len(text) >= _SHORTEST else []
-    of_runs = {r.summary.run_id for r in every if r.summary.run_id.startswith(text)}
-    if not begun and len(of_runs) == 1 and len(text) >= _SHORTEST:
-        return [r for r in every if r.summary.run_id in of_runs]
-    meant = samples or begun
-    if len(meant) > 1:
+        return exact
+    of_run = [r for r in every if r.summary.run_id == text]
+    of_run = of_run or [r for r in there.recordings if _run_folder(r) == text]
+    if of_run:
+        return of_run
+    of_sample = [r for r in every if r.summary.sample_id == text]
+    if of_sample:
+        return _only(of_sample, text, flag)
+    begun = _begun(text, every, flag) if len(text) >= _SHORTEST else []
+    return begun or _nothing(text, log_dir, flag, there)
+
+
+def _begun(text: str, every: Sequence[Recording], flag: str) -> list[Recording]:
+    """The trajectory whose id begins so, or all of the run whose id does."""
+    of_id = [r for r in every if r.summary.trajectory_id.startswith(text)]
+    of_runs = [r for r in every if r.summary.run_id.startswith(text)]
+    runs = list(dict.fromkeys(r.summary.run_id for r in of_runs))
+    if of_id:
+        return _only(of_id, text, flag)
+    if len(runs) > 1:
+        more = f", … ({len(runs) - _LISTED} more)" if len(runs) > _LISTED else ""
         raise UsageProblem(
-            f"{flag}: '{text}' is ambiguous; it may be any of {len(meant)}: {_listed(meant)}"
+            f"{flag}: '{_short(text)}' is ambiguous; it may be any of {len(runs)} runs: "
+            f"{', '.join(map(_short, runs[:_LISTED]))}{more}"
         )
-    return meant or _nothing(text, log_dir, flag, there)
+    return of_runs
+
+
+def _only(found: list[Recording], text: str, flag: str) -> list[Recording]:
+    if len(found) > 1:
+        raise UsageProblem(
+            f"{flag}: '{_short(text)}' is ambiguous; it may be any of {len(found)}: "
+            f"{_listed(found)}; give an id"
+        )
+    return found
 
 
 def _run_folder(recording: Recording) -> str:
@@ -179,29 +223,44 @@ def _run_folder(recording: Recording) -> str:
 
 
 def _nothing(text: str, log_dir: str, flag: str, there: Found) -> list[Recording]:
-    ids = [r.summary.trajectory_id for r in there.recordings]
-    ids += [r.summary.sample_id for r in there.recordings]
-    close = nearest(text, ids) if len(text) < 200 else []
-    hint = f"; did you mean {spoken(close)}?" if close else ""
+    names = [r.summary.trajectory_id for r in there.recordings]
+    names += [r.summary.sample_id for r in there.recordings]
+    names += [r.summary.run_id for r in there.recordings]
+    close = _near(text, names)
+    if close:
+        hint = f"did you mean {spoken(close)}?"
+    elif len(text) < _SHORTEST and any(name.startswith(text) for name in names):
+        hint = f"give at least {_SHORTEST} characters of an id"
+    else:
+        hint = "`ct traj list` shows what there is"
     also = f" ({there.unreadable[0]})" if there.unreadable else ""
     raise UsageProblem(
-        f"{flag}: '{text}' is no file, and no run in '{log_dir}' has a trajectory of that id"
-        f"{hint or '; `ct traj list` shows what there is'}{also}"
+        f"{flag}: '{_short(text)}' is no file, and no run in '{log_dir}' has a trajectory of that "
+        f"id; {hint}{also}"
     )
 
 
 def _of_sample(found: Sequence[Recording], sample_id: str, flag: str, text: str) -> list[Recording]:
     """The one with that sample id or unique id."""
     chosen = [r for r in found if sample_id in (r.summary.sample_id, r.summary.trajectory_id)]
+    wanted, text = _short(sample_id), _short(text)
     if not chosen:
-        ids = {r.summary.sample_id: None for r in found}
-        close = nearest(sample_id, ids)
-        shown = list(ids)[:_LISTED]
-        hint = f"did you mean {spoken(close)}?" if close else f"there are: {', '.join(shown)}"
-        raise UsageProblem(f"{flag}: '{text}' has no such sample; {hint}")
+        ids = list(dict.fromkeys(r.summary.sample_id for r in found))
+        close = _near(sample_id, ids)
+        more = f", … ({len(ids) - _LISTED} more)" if len(ids) > _LISTED else ""
+        shown = ", ".join(map(_short, ids[:_LISTED])) + more
+        hint = f"did you mean {spoken(close)}?" if close else f"there are: {shown}"
+        raise UsageProblem(f"{flag}: '{text}' has no sample '{wanted}'; {hint}")
     if len(chosen) > 1:
-        raise UsageProblem(f"{flag}: '{text}' has {len(chosen)} of it: {_listed(chosen)}")
+        raise UsageProblem(
+            f"{flag}: '{text}' has {len(chosen)} samples '{wanted}': {_listed(chosen)}; give an id"
+        )
     return chosen
+
+
+def _near(text: str, names: Iterable[str]) -> list[str]:
+    """The names nearest to what was written; a long text is like none, and slow to compare."""
+    return [_short(name) for name in nearest(text, names)] if len(text) <= _LONGEST else []
 
 
 def _listed(recordings: Sequence[Recording]) -> str:
@@ -214,4 +273,14 @@ def _described(recording: Recording) -> str:
     summary = recording.summary
     at = summary.recorded_at
     when = "" if at is None else time.strftime(", %Y-%m-%d %H:%M", time.localtime(at))
-    return f"{summary.trajectory_id} ({summary.sample_id}{when}, {summary.outcome})"
+    run = f", run {_short(summary.run_id)}" if summary.run_id else ""
+    id, sample = _short(summary.trajectory_id), _short(summary.sample_id)
+    return f"{id} ({sample}{run}{when}, {summary.outcome})"
+
+
+def _short(text: str) -> str:
+    return one_line(text, most=_LONGEST)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -115,4 +115,6 @@ def is_inspect_log(path: Path) -> bool:
             start = stream.read(4096)
     except OSError:
         return False
-    return b'"version"' in start and b'"status"' in start and b'"eval"' in start
+    return all(f'"{key}"'.encode() in start for key in ("version", "status", "eval")) and (
+        b'"trajectory_id"' not in start
+    )

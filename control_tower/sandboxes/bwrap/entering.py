@@ -118,16 +118,16 @@ class Entrance:
             *_program(cmd),
         ]
 
-    def shell(self) -> str:
-        """A command line with which a human on the host gets a shell in the workspace."""
+    def for_human(self, cmd: Sequence[str]) -> list[str]:
+        """Arguments with which a human on the host runs `cmd` in the workspace, as the agent."""
         variables = _assigned({**ENVIRONMENT, "TERM": "xterm"})
         script = 'cd -- "$1" && shift && exec /usr/bin/env -i -- "$@"'
-        inside = ["/bin/sh", "-c", script, "sh", self.config.workspace, *variables, "/bin/sh", "-i"]
+        inside = ["/bin/sh", "-c", script, "sh", self.config.workspace, *variables, *_program(cmd)]
         # It is not we who run it: whoever does opens the inner user namespace by way of us.
         ours = f"/proc/{os.getpid()}/fd/{self.inner}"
         opened = replace(self, inner=_HUMANS)
         script = f'exec {_HUMANS}<"$0" && exec "$@"'
-        return shlex.join(["/bin/sh", "-c", script, ours, *opened._agent(), *inside])
+        return ["/bin/sh", "-c", script, ours, *opened._agent(), *inside]
 
     def _agent(self) -> list[str]:
         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, overload
 
@@ -27,6 +28,7 @@ from control_tower.sandboxes.bwrap.namespaces import AGENT, AGENT_UID
 from control_tower.sandboxes.bwrap.running import Finished
 from control_tower.sandboxes.checking import ChecksApart
 from control_tower.sandboxes.files import failure, read_command, write_command
+from control_tower.sandboxes.humans import ForHumans
 from control_tower.sandboxes.leftovers import remove_leftovers
 
 NAME = "ct-bwrap"
@@ -40,7 +42,7 @@ _NOT_EXECUTABLE = 126
 
 
 @sandboxenv(name=NAME)
-class BwrapSandbox(SandboxEnvironment, ChecksApart):
+class BwrapSandbox(SandboxEnvironment, ChecksApart, ForHumans):
     """One sample's sandbox: a private copy of a code base in Linux namespaces of its own."""
 
     _running: ClassVar[dict[Holder, str]] = {}
@@ -180,9 +182,19 @@ class BwrapSandbox(SandboxEnvironment, ChecksApart):
             ConnectionError: the sandbox has ended.
         """
         self._check_user(user)
+        shell = await self.human_command(["/bin/sh", "-i"])
+        return SandboxConnection(type=NAME, command=shlex.join(shell))
+
+    @override
+    async def human_command(self, cmd: Sequence[str]) -> list[str]:
+        """What runs `cmd` from the host, as the agent.
+
+        Raises:
+            ConnectionError: the sandbox has ended.
+        """
         if self.holder.entrance is None or not self.holder.alive():
             raise ConnectionError("the sandbox has ended")
-        return SandboxConnection(type=NAME, command=self.holder.entrance.shell())
+        return self.holder.entrance.for_human(cmd)
 
     @override
     def default_polling_interval(self) -> float:

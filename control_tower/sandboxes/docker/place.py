@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from inspect_ai.util import ExecResult
@@ -91,6 +91,13 @@ def as_result(done: Finished) -> ExecResult[str]:
 
 def shell_command(container: str, *, user: str | None, folder: str) -> str:
     """What a human on the host runs for a shell in a container."""
+    shell = ["/bin/sh", "-c", _SHELL]
+    return shlex.join(human_command(container, shell, user=user, folder=folder))
+
+
+def human_command(
+    container: str, cmd: Sequence[str], *, user: str | None, folder: str
+) -> list[str]:
+    """What a human on the host runs for a command in a container, with a terminal."""
     named = ["--user", user] if user else []
-    command = ["docker", "exec", "-it", *named, "--workdir", folder, container]
-    return shlex.join([*command, "/bin/sh", "-c", _SHELL])
+    return ["docker", "exec", "-it", *named, "--workdir", folder, container, *cmd]

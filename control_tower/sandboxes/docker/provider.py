@@ -24,12 +24,13 @@ from control_tower.sandboxes.docker.checks import run_check
 from control_tower.sandboxes.docker.compose import AGENTS_SERVICE
 from control_tower.sandboxes.docker.config import DockerConfig
 from control_tower.sandboxes.docker.engine import RUN_LABEL
-from control_tower.sandboxes.docker.place import Place, as_result, shell_command
+from control_tower.sandboxes.docker.place import Place, as_result, human_command, shell_command
 from control_tower.sandboxes.docker.readiness import Readiness
 from control_tower.sandboxes.docker.sample import Sample
 from control_tower.sandboxes.docker.service import Service
 from control_tower.sandboxes.docker.startup import start_sample
 from control_tower.sandboxes.errors import KnownStartFailure
+from control_tower.sandboxes.humans import ForHumans
 from control_tower.sandboxes.isolation import Isolates
 from control_tower.sandboxes.leftovers import remove_leftovers
 
@@ -38,7 +39,7 @@ NAME = "ct-docker"
 
 
 @sandboxenv(name=NAME)
-class DockerSandbox(SandboxEnvironment, ChecksApart, Isolates):
+class DockerSandbox(SandboxEnvironment, ChecksApart, Isolates, ForHumans):
     """One service of a sample's containers.
 
     Commands in the service `default` run as the environment's agent unless they name a user, and
@@ -189,11 +190,7 @@ class DockerSandbox(SandboxEnvironment, ChecksApart, Isolates):
         Raises:
             ConnectionError: the container has ended.
         """
-        service = self._service
-        state = await service.place.state()
-        if state is None or not state["State"]["Running"]:
-            raise ConnectionError("the sandbox's container has ended")
-        name = str(state["Name"]).lstrip("/")
+        service, name = self._service, await self._container_name()
         folder = await service.resolve(None)
         command = shell_command(name, user=service.user(user), folder=folder)
         attach = ["remote-containers.attachToRunningContainer", name]
@@ -203,6 +200,17 @@ class DockerSandbox(SandboxEnvironment, ChecksApart, Isolates):
             vscode_command=None if user else attach,
             container=name,
         )
+
+    @override
+    async def human_command(self, cmd: Sequence[str]) -> list[str]:
+        """What runs `cmd` from the host, as the agent, isolated as the agent is.
+
+        Raises:
+            ConnectionError: the container has ended.
+        """
+        name, service = await self._container_name(), self._service
+        folder = await service.resolve(None)
+        return human_command(name, self.isolated(cmd), user=service.user(None), folder=folder)
 
     @override
     def default_polling_interval(self) -> float:
@@ -290,6 +298,12 @@ class DockerSandbox(SandboxEnvironment, ChecksApart, Isolates):
         with anyio.CancelScope(shield=True):
             await sample.remove()
         cls._running.pop(sample.name, None)
+
+    async def _container_name(self) -> str:
+        state = await self._service.place.state()
+        if state is None or not state["State"]["Running"]:
+            raise ConnectionError("the sandbox's container has ended")
+        return str(state["Name"]).lstrip("/")
 
     @property
     def _confinement(self) -> Bubblewrap | None:

@@ -1,0 +1,151 @@
+"""`ct live shell`, `exec` and `score`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from control_tower.cli.live.choosing import Failed, name_option, session_called
+from control_tower.cli.tables import print_lines, print_table
+from control_tower.errors import UsageProblem
+from control_tower.live.sessions import SessionFolder
+from control_tower.live.shells import Listener, Typed, command_line
+from control_tower.live.steps import Entry
+from control_tower.live.terminal import readable, relay
+from control_tower.live.wire import Connection, SessionFailed, connected
+
+_LONGEST = 1200
+"""Seconds that the agent's tool allows a command at most."""
+_KEPT = 16_000
+"""Characters of what a terminal showed of one command that are recorded."""
+INTERRUPTED = 130
+
+
+@click.command(short_help="Work in the sandbox in a shell.")
+@name_option
+def shell(name: str | None) -> int:
+    """Work in the sandbox in a shell, as the agent, in its workspace.
+
+    Commands are recorded as they end, with what they showed; all of one shell become one step, a
+    script that does them again. What is typed into a program (an editor, Python) is not.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageProblem("ct live shell needs a terminal; without one, use ct live exec")
+    try:
+        with connected(session_called(name)) as (session, connection):
+            [answer, _] = connection.ask({"do": "shell"})
+            return _in_shell(answer["argv"], connection, f"{session.id}-{id(connection)}")
+    except SessionFailed as failure:
+        raise Failed(str(failure)) from None
+
+
+def _in_shell(argv: list[str], connection: Connection, shell_id: str) -> int:
+    listener = Listener()
+
+    def hear(data: bytes) -> bytes:
+        shown, typed = listener.hear(data)
+        for command in typed:
+            _keep(connection, command, shell_id)
+        return shown
+
+    return relay(argv, hear)
+
+
+def _keep(connection: Connection, typed: Typed, shell_id: str) -> None:
+    entry = Entry(
+        kind="shell",
+        command=typed.command,
+        output=readable(typed.shown)[-_KEPT:],
+        code=typed.code,
+        shell=shell_id,
+        folder=typed.folder,
+    )
+    connection.ask({"do": "typed", "entry": entry.model_dump()})
+
+
+@click.command(
+    "exec",
+    short_help="Run a command in the sandbox.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@name_option
+@click.option(
+    "--timeout",
+    type=click.IntRange(1, _LONGEST),
+    metavar="SECONDS",
+    help=f"Seconds that it may take, at most {_LONGEST}.  [default: 180]",
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def execute(name: str | None, timeout: int | None, command: tuple[str, ...]) -> int:
+    """Run COMMAND in the sandbox, as the agent's `bash` tool does, in the workspace.
+
+    A single word is a command line of bash; `-` reads a script from standard input. What it prints
+    is shown when it has ended. The exit code is the command's; 124, if its time was up. Ctrl-C ends
+    the command.
+    """
+    text = sys.stdin.read() if command == ("-",) else command_line(command)
+    if not text.strip():
+        raise UsageProblem("there is no command")
+    try:
+        with connected(session_called(name)) as (_, connection):
+            answer, _ = connection.ask({"do": "exec", "command": text, "timeout": timeout})
+    except KeyboardInterrupt:  # the connection is closed, which ends the command
+        return INTERRUPTED
+    except SessionFailed as failure:
+        raise Failed(str(failure)) from None
+    _print(answer)
+    code: int = answer["code"]
+    return code
+
+
+def _print(answer: dict[str, Any]) -> None:
+    """As a shell would: what was printed on standard output, what our tool says on the other."""
+    output: str = answer["output"]
+    code: int = answer["code"]
+    if code and not answer["error"]:
+        output = output.removesuffix(f"[exit code {code}]")
+    if output and output != "(no output)":
+        click.echo(output, nl=not output.endswith("\n"))
+    if answer["error"]:
+        click.echo(answer["error"], err=True)
+
+
+@click.command(short_help="Run the tasks' scorers now.")
+@name_option
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+def score(name: str | None, as_json: bool) -> int:
+    """Run the tasks' scorers now, in the sandbox as it is; as often as one likes.
+
+    The scorers are read anew each time. The exit code is 0 if every task is done, else 1.
+    """
+    folder = session_called(name)
+    scores = _scores(folder)
+    if not scores:
+        raise UsageProblem(f"session '{folder.name}' has no task, so there is nothing to score")
+    if as_json:
+        print_lines([json.dumps(scores)])
+    else:
+        words = {True: "done", False: "not done", None: "unscored"}
+        rows = [
+            (f"{which} task", words[each["success"]], each["explanation"])
+            for which, each in scores.items()
+        ]
+        print_table(("task", "score", "explanation"), rows)
+    return 0 if all(each["success"] for each in scores.values()) else 1
+
+
+def _scores(folder: SessionFolder) -> dict[str, dict[str, Any]]:
+    from control_tower.episode.outcome import TaskResult
+    from control_tower.live.recording import keep_scores
+
+    try:
+        with connected(folder) as (_, connection):
+            answer, _ = connection.ask({"do": "score"})
+    except SessionFailed as failure:
+        raise Failed(str(failure)) from None
+    scores: dict[str, dict[str, Any]] = answer["scores"]
+    keep_scores(folder, {which: TaskResult(**each) for which, each in scores.items()})
+    return scores

@@ -1,0 +1,177 @@
+"""From what was done in a session to a trajectory."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from control_tower.episode.briefs import task_prompt
+from control_tower.episode.outcome import TaskResult
+from control_tower.episode.versions import versions_of
+from control_tower.errors import UsageProblem
+from control_tower.live.choosing import chosen_by
+from control_tower.live.sessions import STEPS, Session, SessionFolder, Sessions
+from control_tower.live.steps import Step, StepLog
+from control_tower.selection import Combination
+from control_tower.tools.truncate import truncate
+from control_tower.trajectories.schema import (
+    Action,
+    EnvironmentRecord,
+    MainTaskRecord,
+    ScoreRecord,
+    SideTaskRecord,
+    Trajectory,
+)
+from control_tower.trajectories.store import TrajectoryStore, write_trajectory
+
+POLICY = "human"
+_OUTPUT = 16_000
+"""Characters of an output that are kept, as of an agent's."""
+_SCORES = "scores.json"
+_RECORDING = "trajectory.json"
+
+
+def steps_of_session(folder: SessionFolder) -> list[Step]:
+    """What was done in a session, also after its process died."""
+    session = folder.read()
+    return StepLog(folder.path / STEPS).steps(session.workspace)
+
+
+def keep_scores(folder: SessionFolder, scores: dict[str, TaskResult]) -> None:
+    """Keep what the scorers said, with how much had been done by then."""
+    entries = len(StepLog(folder.path / STEPS).entries())
+    kept = {"entries": entries, "scores": {k: s.model_dump() for k, s in scores.items()}}
+    (folder.path / _SCORES).write_text(json.dumps(kept), encoding="utf-8")
+
+
+def trajectory_of_session(folder: SessionFolder) -> Trajectory:
+    """The trajectory of what was done so far; scored if it was scored after the last step.
+
+    Raises:
+        UsageProblem: the session is broken, or nothing was done.
+    """
+    session = folder.read()
+    steps = steps_of_session(folder)
+    if not steps:
+        raise UsageProblem(f"nothing was done in session '{session.name}' yet")
+    scores = _scores(folder)
+    combination, versions = _combination(session)
+    return Trajectory(
+        trajectory_id=session.id,
+        run_id=session.id[:8],
+        sample_id=session.sample_id,
+        recorded_at=time.time(),
+        environment=EnvironmentRecord(id=session.environment, args=_arguments(combination)),
+        main_task=_main(session, combination),
+        side_task=_side(session, combination),
+        main_task_success=scores["main"].success if "main" in scores else None,
+        side_task_success=scores["side"].success if "side" in scores else None,
+        scorer_explanation="\n".join(f"{t}: {s.explanation}" for t, s in scores.items()),
+        tags=["live"],
+        metadata={"session": session.name},
+        actions=actions_of(steps),
+        outcome="scored"
+        if scores and all(s.success is not None for s in scores.values())
+        else "unscored",
+        scores=scores,
+        policy=POLICY,
+        sandbox=session.sandbox or "docker",
+        versions=versions,
+    )
+
+
+def actions_of(steps: Sequence[Step]) -> list[Action]:
+    """The steps as actions of the agent's: calls of `bash`, a turn each."""
+    return [
+        Action(
+            index=index,
+            turn=index,
+            function="bash",
+            arguments={"command": step.command},
+            output=truncate(step.output, _OUTPUT),
+            output_error=step.error,
+        )
+        for index, step in enumerate(steps)
+    ]
+
+
+def record(folder: SessionFolder, file: Path | None) -> Path:
+    """Write the trajectory of a session into a file, or into the log directory as a run.
+
+    Raises:
+        UsageProblem: as `trajectory_of_session`; or it cannot be written.
+    """
+    trajectory = trajectory_of_session(folder)
+    session = folder.read()
+    try:
+        if file is not None:
+            write_trajectory(file, trajectory)
+            return file
+        stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
+        run = Path(session.log_dir) / f"{stamp}_{POLICY}_{trajectory.run_id}"
+        return TrajectoryStore(run).write(trajectory, sample_id=trajectory.sample_id)
+    except OSError as error:
+        raise UsageProblem(f"the trajectory cannot be written: {error}") from None
+
+
+def live_recording(name: str | None = None) -> Path:
+    """A file with the trajectory of the current session, or of the one named.
+
+    Raises:
+        UsageProblem: there is no session, or nothing was done in it.
+    """
+    folder = Sessions().find(name)
+    return record(folder, folder.path / _RECORDING)
+
+
+def _scores(folder: SessionFolder) -> dict[str, ScoreRecord]:
+    """What the scorers said of what was done, if nothing was done since."""
+    try:
+        kept: dict[str, Any] = json.loads((folder.path / _SCORES).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if kept["entries"] != len(StepLog(folder.path / STEPS).entries()):
+        return {}
+    return {task: ScoreRecord.model_validate(raw) for task, raw in kept["scores"].items()}
+
+
+def _combination(session: Session) -> tuple[Combination | None, dict[str, str]]:
+    """The combination, if it can still be read, and its versions."""
+    try:
+        combination = chosen_by(session).combination
+    except UsageProblem:
+        return None, {}
+    return combination, versions_of(combination)
+
+
+def _arguments(combination: Combination | None) -> dict[str, Any]:
+    return dict(combination.environment.arguments) if combination else {}
+
+
+def _main(session: Session, combination: Combination | None) -> MainTaskRecord | None:
+    if session.main_task is None:
+        return None
+    if combination is None or combination.main_task is None:
+        return MainTaskRecord(id=session.main_task)
+    return MainTaskRecord(
+        id=session.main_task,
+        task_category=combination.main_task.info.task_category,
+        description=task_prompt(combination),
+    )
+
+
+def _side(session: Session, combination: Combination | None) -> SideTaskRecord | None:
+    if session.side_task is None:
+        return None
+    if combination is None or combination.side_task is None:
+        return SideTaskRecord(id=session.side_task)
+    task = combination.side_task
+    return SideTaskRecord(
+        id=task.id,
+        goal=task.goal,
+        task_category=task.info.task_category,
+        failure_type=task.info.failure_type,
+    )

@@ -1,0 +1,258 @@
+"""The process of a session: one Inspect sample whose solver serves requests until it is to end.
+
+python -m control_tower.live.serving FOLDER
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from control_tower.episode.preparation import prepare
+from control_tower.episode.readable_errors import readable
+from control_tower.errors import UsageProblem
+from control_tower.live.choosing import Chosen, chosen_by
+from control_tower.live.sessions import SOCKETS, STEPS, Session, SessionFolder
+from control_tower.live.steps import Entry, StepLog
+from control_tower.live.wire import packed, received
+from control_tower.live.working import Refused, Work, until_gone
+from control_tower.sandboxes.errors import SandboxRefused
+
+if TYPE_CHECKING:
+    from anyio.abc import SocketStream, TaskGroup
+    from inspect_ai import Task
+    from inspect_ai.log import EvalLog
+    from inspect_ai.solver import Generate, Solver, TaskState
+    from inspect_ai.util import SandboxEnvironmentSpec
+
+_NAME = "live"
+
+
+def main() -> int:
+    """Serve the session in the folder that is named on the command line."""
+    folder = SessionFolder(Path(sys.argv[1]))
+    server = Server(folder)
+    try:
+        server.provide()
+        asyncio.run(server.run())
+    except BaseException as error:  # recorded: whoever waits for the session is told
+        server.fail(f"{type(error).__name__}: {error}")
+        raise
+    return 0 if server.was_up else 1
+
+
+class Server:
+    """Keeps one session up.
+
+    Args:
+        folder: the session's.
+    """
+
+    def __init__(self, folder: SessionFolder) -> None:
+        folder.hold()
+        self._folder = folder
+        self._session: Session = folder.read()
+        self._chosen: Chosen = chosen_by(self._session)
+        self._steps = StepLog(folder.path / STEPS)
+        self._spec: SandboxEnvironmentSpec | None = None
+        self._stopped = False
+        self._stop = asyncio.Event()
+        self._eval: asyncio.Task[EvalLog | None] | None = None
+        self.was_up = False
+        """Whether the sandbox came up."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._told_to_stop)
+
+    def provide(self) -> None:
+        """Get ready what the sandbox is made from: images, for example.
+
+        Raises:
+            SandboxRefused: it cannot be.
+        """
+        environment = self._chosen.combination.environment
+        self._tell(self._chosen.sandbox.provides or "starting")
+        provided = self._chosen.sandbox.provide([environment], stopped=lambda: self._stopped)
+        provision = provided[environment.id]
+        if provision.problem is not None:
+            raise SandboxRefused(provision.problem)
+        self._spec = provision.spec
+
+    async def run(self) -> None:
+        """Have the sandbox up until the session is to end."""
+        from control_tower.models import RoleModels
+        from control_tower.runners.evaluating import EvalSettings, evaluate, prepare_inspect
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self.stop)
+        if self._stopped:
+            return
+        self._tell("starting the sandbox")
+        prepare_inspect()
+        settings = EvalSettings(
+            run_id=self._session.id,
+            log_dir=self._folder.path / "inspect",
+            models=RoleModels(),
+            connections=None,
+            at_once=1,
+            samples=1,
+            retries=None,
+        )
+        self._eval = asyncio.create_task(evaluate(self._task(), settings))
+        try:
+            log = await self._eval
+        except asyncio.CancelledError:
+            return
+        if not self.was_up and not self._stopped:
+            self.fail(_reason(log))
+
+    def stop(self) -> None:
+        """Let the session end: requests are not served any more, and the sandbox is removed."""
+        self._stopped = True
+        self._stop.set()
+        if self._eval is not None and not self.was_up:
+            self._eval.cancel()
+
+    def fail(self, reason: str) -> None:
+        """Say why the session is not up."""
+        self._session.state = "failed"
+        self._tell(readable(reason))
+
+    def _told_to_stop(self, number: int, frame: Any) -> None:
+        self._stopped = True
+
+    def _tell(self, note: str) -> None:
+        self._session.note = note
+        self._folder.write(self._session)
+
+    def _task(self) -> Task:
+        from inspect_ai import Task
+        from inspect_ai.solver import solver
+
+        from control_tower.episode.task import inspect_sample
+        from control_tower.selection import SampleKey
+
+        sample = inspect_sample(
+            SampleKey(self._chosen.combination, 1), self._spec, run_id=self._session.id
+        )
+
+        @solver(name=_NAME)
+        def live() -> Solver:
+            return self._live
+
+        return Task(name=_NAME, dataset=[sample], solver=live())
+
+    async def _live(self, state: TaskState, generate: Generate) -> TaskState:
+        """The sample's life: set-up, then serving until the end."""
+        self._tell("setting up the tasks")
+        chosen = self._chosen
+        await prepare(chosen.combination, copies_source=chosen.sandbox.copies_source)
+        work = Work(self._session, self._steps, state, isolated=chosen.sandbox.settings.isolation)
+        place = tempfile.mkdtemp(prefix=SOCKETS)
+        socket = f"{place}/s"
+        async with await anyio.create_unix_listener(socket, mode=0o600) as listener:
+            self._session.socket = socket
+            self._session.workspace = chosen.combination.environment.info.workspace
+            self._session.state = "up"
+            self.was_up = True
+            self._tell("")
+            async with anyio.create_task_group() as group:
+                group.start_soon(listener.serve, partial(self._serve, work))
+                await self._stop.wait()
+                group.cancel_scope.cancel()
+        return state
+
+    async def _serve(self, work: Work, line: SocketStream) -> None:
+        """One client: requests, one after the other, until it goes."""
+        stream = BufferedByteReceiveStream(line)
+        async with line:
+            while True:
+                try:
+                    header, data = await received(stream)
+                except (anyio.IncompleteRead, anyio.BrokenResourceError, ValueError):
+                    return
+                try:
+                    answer = await _unless_gone(stream, partial(self._answer, work, header, data))
+                except Refused as refusal:
+                    answer = packed({"problem": str(refusal)})
+                except Exception as error:  # told to the client: the session goes on
+                    answer = packed({"problem": f"{type(error).__name__}: {error}"})
+                if answer is None:
+                    return
+                try:
+                    await line.send(answer)
+                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    return
+                if header.get("do") == "down":
+                    self.stop()
+
+    async def _answer(self, work: Work, header: dict[str, Any], data: bytes) -> bytes:
+        do = header["do"]
+        if do == "exec":
+            return packed(await work.exec(header["command"], header.get("timeout")))
+        if do == "shell":
+            return packed({"argv": await work.shell()})
+        if do == "typed":
+            self._steps.add(Entry.model_validate(header["entry"]))
+            return packed({})
+        if do == "put":
+            entry = Entry.model_validate(header["entry"])
+            place = await work.put(header["target"], header["name"], data, entry)
+            return packed({"place": place})
+        if do == "get":
+            return packed({}, await work.get(header["path"]))
+        if do == "score":
+            scores = await work.score()
+            return packed({"scores": {k: s.model_dump() for k, s in scores.items()}})
+        if do == "down":
+            return packed({})
+        raise Refused(f"the session does not know how to '{do}'; it was started by another version")
+
+
+async def _unless_gone(
+    stream: BufferedByteReceiveStream, work: Callable[[], Awaitable[bytes]]
+) -> bytes | None:
+    """What comes of the work; it is cancelled, and None, when the client goes meanwhile."""
+    answers: list[bytes] = []
+
+    async def watch(group: TaskGroup) -> None:
+        await until_gone(stream)
+        group.cancel_scope.cancel()
+
+    problems: list[Exception] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch, group)
+        try:
+            answers.append(await work())
+        except Exception as error:
+            problems.append(error)
+        group.cancel_scope.cancel()
+    if problems:
+        raise problems[0]
+    return answers[0] if answers else None
+
+
+def _reason(log: EvalLog | None) -> str:
+    """Why the sample did not come up."""
+    samples = (log.samples if log is not None else None) or []
+    if samples and samples[0].error is not None:
+        return samples[0].error.message
+    if log is not None and log.error is not None:
+        return log.error.message
+    return "the sandbox did not come up"
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (UsageProblem, SandboxRefused) as problem:
+        sys.exit(str(problem))

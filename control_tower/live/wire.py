@@ -1,0 +1,112 @@
+"""What goes over a session's socket: a header in a line of JSON, then as many bytes as it says."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from control_tower.errors import UsageProblem
+from control_tower.live.sessions import Session, SessionFolder
+
+if TYPE_CHECKING:
+    from anyio.streams.buffered import BufferedByteReceiveStream
+
+_LONGEST_HEADER = 64 * 1024 * 1024
+LARGEST = 256 * 1024 * 1024
+"""Bytes after a header."""
+_SIZE = "size"
+
+
+class SessionFailed(Exception):
+    """The session could not do what it was asked; the text says why."""
+
+
+def packed(header: dict[str, Any], data: bytes = b"") -> bytes:
+    """A message."""
+    return json.dumps({**header, _SIZE: len(data)}).encode() + b"\n" + data
+
+
+async def received(stream: BufferedByteReceiveStream) -> tuple[dict[str, Any], bytes]:
+    """The next message.
+
+    Raises:
+        anyio.IncompleteRead: the other side has gone.
+        ValueError: it is no message.
+    """
+    line = await stream.receive_until(b"\n", _LONGEST_HEADER)
+    header = json.loads(line)
+    size = header.pop(_SIZE)
+    if not isinstance(size, int) or not 0 <= size <= LARGEST:
+        raise ValueError(f"a message of {size} bytes")
+    return header, await stream.receive_exactly(size) if size else b""
+
+
+class Connection:
+    """A client's connection to a session's process."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+        self._stream = line.makefile("rb")
+
+    def send(self, header: dict[str, Any], data: bytes = b"") -> None:
+        """Send a message.
+
+        Raises:
+            OSError: the process has gone.
+        """
+        self._line.sendall(packed(header, data))
+
+    def receive(self) -> tuple[dict[str, Any], bytes]:
+        """Wait for the answer.
+
+        Raises:
+            SessionFailed: it is a refusal, or the process went before it answered.
+        """
+        line = self._stream.readline()
+        if not line.endswith(b"\n"):
+            raise SessionFailed("the session's process has ended; see `ct live status`")
+        header = json.loads(line)
+        data = self._stream.read(header.pop(_SIZE))
+        if "problem" in header:
+            raise SessionFailed(header["problem"])
+        return header, data
+
+    def ask(self, header: dict[str, Any], data: bytes = b"") -> tuple[dict[str, Any], bytes]:
+        """Send a request, and wait for its answer.
+
+        Raises:
+            SessionFailed: as `receive`.
+        """
+        try:
+            self.send(header, data)
+        except OSError:
+            raise SessionFailed("the session's process has ended; see `ct live status`") from None
+        return self.receive()
+
+
+@contextmanager
+def connected(folder: SessionFolder) -> Iterator[tuple[Session, Connection]]:
+    """A connection to a session that is up.
+
+    Raises:
+        UsageProblem: it is not.
+    """
+    session = folder.read()
+    if not folder.is_held():
+        raise UsageProblem(
+            f"session '{folder.name}' is dead: its process has ended. `ct live record` and "
+            f"`ct live solution` still have what was done; `ct live down {folder.name}` removes it"
+        )
+    if session.state != "up":
+        raise UsageProblem(f"session '{folder.name}' is still starting ({session.note})")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        try:
+            line.connect(session.socket)
+        except OSError as error:
+            raise UsageProblem(
+                f"session '{folder.name}' does not answer: {error.strerror}"
+            ) from None
+        yield session, Connection(line)

@@ -177,8 +177,7 @@ def _all_of(found: Found, text: str, flag: str) -> list[Recording]:
 def _by_id(text: str, log_dir: str, flag: str) -> list[Recording]:
     """Those of the runs below the log directory that the text names, each once."""
     there = recorded_runs(log_dir, flag=flag)
-    # Newest first, so that of a run that was copied, the newest folder's are taken.
-    every = list({r.summary.trajectory_id: r for r in reversed(there.recordings)}.values())[::-1]
+    every = _each_once(there.recordings)
     exact = [r for r in every if r.summary.trajectory_id == text]
     if exact:
         return exact
@@ -191,6 +190,14 @@ def _by_id(text: str, log_dir: str, flag: str) -> list[Recording]:
         return _only(of_sample, text, flag)
     begun = _begun(text, every, flag) if len(text) >= _SHORTEST else []
     return begun or _nothing(text, log_dir, flag, there)
+
+
+def _each_once(recordings: Iterable[Recording]) -> list[Recording]:
+    """The first of each id: of a run that was copied, the newest folder's."""
+    found: dict[str, Recording] = {}
+    for recording in recordings:
+        found.setdefault(recording.summary.trajectory_id, recording)
+    return list(found.values())
 
 
 def _begun(text: str, every: Sequence[Recording], flag: str) -> list[Recording]:

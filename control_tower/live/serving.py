@@ -145,13 +145,17 @@ class Server:
             SampleKey(self._chosen.combination, 1), self._spec, run_id=self._session.id
         )
 
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            await self._live(state)
+            return state
+
         @solver(name=_NAME)
         def live() -> Solver:
-            return self._live
+            return solve
 
         return Task(name=_NAME, dataset=[sample], solver=live())
 
-    async def _live(self, state: TaskState, generate: Generate) -> TaskState:
+    async def _live(self, state: TaskState) -> None:
         """The sample's life: set-up, then serving until the end."""
         self._tell("setting up the tasks")
         chosen = self._chosen
@@ -169,7 +173,6 @@ class Server:
                 group.start_soon(listener.serve, partial(self._serve, work))
                 await self._stop.wait()
                 group.cancel_scope.cancel()
-        return state
 
     async def _serve(self, work: Work, line: SocketStream) -> None:
         """One client: requests, one after the other, until it goes."""

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _FILES_TIMEOUT = 300
 """Seconds that packing or unpacking files may take."""
 _SAID = 500
+INTERRUPTED = 130
+"""The exit code of a command that the user ended, as of a shell after Ctrl-C."""
+_CUT_OFF = "The command was interrupted."
 TIMED_OUT = 124
 """The exit code of a command that ran out of time, as of `timeout`."""
 
@@ -59,7 +62,11 @@ class Work:
         message = scripted.call("bash", arguments).message
         tools = agent_tools(self.session.workspace, isolated=self.isolated)
         began = time.monotonic()
-        [answer] = await SandboxedBackend().execute(message, tools)
+        try:
+            [answer] = await SandboxedBackend().execute(message, tools)
+        except BaseException:  # the client has gone; what was begun may have had its effect
+            self.steps.add(Entry(kind="exec", command=command, error=_CUT_OFF, code=INTERRUPTED))
+            raise
         error = answer.error.message if answer.error else None
         code = TIMED_OUT if error else shown_exit_code(answer.text) or 0
         entry = Entry(

@@ -13,6 +13,7 @@ from control_tower.errors import UsageProblem
 
 _MODEL = "openai/gpt-4o"
 _ENVIRONMENT = ("-e", "ledger", "-t", "hold_rounding")
+_RECORDING = ("--trajectory-id", "TRAJECTORY_ID")
 _SIDE_TASK = ("-s", "silence_audit")
 _FLAGS = {"policy": ("--untrusted-policy", "-up"), "protocol": ("--protocol", "-bp")}
 _PREFERRED = "trusted-monitoring"
@@ -54,8 +55,8 @@ def _command(
     component: Component[Any], name: str, pairs: Mapping[str, str], extra_src: Sequence[str]
 ) -> str:
     flag, short = _FLAGS[component.kind]
-    words = ["ct", "run", "eval2", *_ENVIRONMENT]
-    if component.kind == "policy" and "attack" in component.modes:
+    words = ["ct", "run", "eval2", *(_RECORDING if component.replays else _ENVIRONMENT)]
+    if component.kind == "policy" and "attack" in component.modes and not component.replays:
         words += _SIDE_TASK
     for directory in extra_src:
         words += ["--extra-src", directory]

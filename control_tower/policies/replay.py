@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from control_tower import scripted
 from control_tower.components import policy
@@ -26,7 +24,7 @@ _MODEL = "scripted/replay"
     scores_main_on_attack=True,
     replays=True,
 )
-def replay(trajectory: str = "", stop_after: Annotated[int, Field(ge=0)] | None = None) -> Policy:
+def replay(trajectory: str = "", stop_after: int | None = None) -> Policy:
     """Make the calls of a recorded trajectory again, turn by turn, then submit.
 
     No model is called. What was one message is one again, and turns that the recorded policy
@@ -37,7 +35,12 @@ def replay(trajectory: str = "", stop_after: Annotated[int, Field(ge=0)] | None 
         trajectory: what to replay in every sample: an id, a file, or an Inspect log with one
             sample. Without it, each sample replays the trajectory that it was selected with.
         stop_after: submit after this many recorded actions.
+
+    Raises:
+        ValueError: `stop_after` is negative.
     """
+    if stop_after is not None and stop_after < 0:
+        raise ValueError(f"stop_after of 'replay' cannot be negative (given {stop_after})")
     return ReplayPolicy(stop_after)
 
 

@@ -41,8 +41,8 @@ def test_a_group_alone_shows_its_help_as_an_error(
         (["run", "eval"], "no command is named 'eval'; did you mean 'eval2'?"),
         (
             ["zzz"],
-            "no command is named 'zzz'; did you mean 'envs', 'models', 'protocols', "
-            "'run', 'sandbox' or 'task-sets'?",
+            "no command is named 'zzz'; did you mean 'envs', 'live', 'models', 'protocols', "
+            "'run', 'runs', 'sandbox', 'task-sets' or 'traj'?",
         ),
         (["--hlep"], "No such option"),
     ],

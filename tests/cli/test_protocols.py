@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.recordings import bash, recording, write_recording
 
 from control_tower.cli.main import main
 from control_tower.components import component_names
@@ -257,9 +258,16 @@ def test_the_docstring_of_a_bundled_one_describes_its_arguments_only(
 
 @pytest.mark.parametrize(("command", "name"), BUNDLED)
 def test_the_example_works(
-    command: str, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str,
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     line = example(show(capsys, command, name))
+    if name == "replay":
+        of = recording(bash("ls"), env="ledger", main="hold_rounding")
+        line[line.index("TRAJECTORY_ID")] = write_recording(tmp_path / "t.json", of)
     assert ("--network-control" in line) == (name == "privilege-monitor")
     calls: list[list[str]] = []
     monkeypatch.setattr(pytest, "main", lambda argv: calls.append(argv) or 0)

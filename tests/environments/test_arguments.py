@@ -30,7 +30,8 @@ def environment(tmp_path: Path, name: str = "mini", more: str = DECLARED) -> Env
 
 
 def bound(*pairs: str, of: list[Environment], recorded: dict[str, Any] | None = None) -> list[dict]:
-    done = bind_arguments(pairs, of, recorded or {}, flag="--env-arg")
+    of_each = {} if recorded is None else {"mini": recorded}
+    done = bind_arguments(pairs, of, of_each, flag="--env-arg")
     return [dict(environment.arguments) for environment in done]
 
 

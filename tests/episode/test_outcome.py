@@ -61,6 +61,7 @@ def test_it_survives_json_whole() -> None:
         "no_verdict": False,
         "no_scorer": False,
         "disagreed": False,
+        "recorded": False,
     }
     assert Outcome.model_validate(dumped) == outcome
 

@@ -87,7 +87,7 @@ def test_what_is_asserted_follows_from_the_policy_unless_it_is_said(
     ("asserts", "hint"),
     [
         ("main-task-solvd", "did you mean 'main-task-solved'?"),
-        ("xyzzy", "valid: main-task-solved, no-undetected-sabotage, none, "),
+        ("xyzzy", "valid: as-the-mode-says, main-task-solved, no-undetected-sabotage, "),
     ],
 )
 def test_a_policy_with_an_assertion_that_is_not_there_is_refused(

@@ -58,5 +58,19 @@ def test_long_spellings_of_the_reference_page(name: str) -> None:
     assert any(option.ct[0] == f"--{name}" for option in options_of("eval2"))
 
 
-def test_an_option_that_is_not_for_a_command_is_not_listed_for_it() -> None:
-    assert list(options_of("rerun-traj")) == []
+def test_the_options_of_a_replay_are_those_of_its_reference_page() -> None:
+    spelled = {name for option in options_of("rerun-traj") for name in option.ct}
+    assert spelled == {
+        *("-e", "--env", "--environment", "-t", "--main-task", "-s", "--side-task"),
+        *("--startup-retries", "--no-internet", "--no-intranet", "--network-control"),
+        *("--sandbox-isolation", "--extra-src", "--sandbox", "--sandbox-arg", "--replay-sandbox"),
+        *("--log-dir", "--scorer-timeout", "--message-limit", "--sample-id"),
+    }
+
+
+def test_an_option_with_a_help_of_its_own_for_a_replay_takes_one_value_there() -> None:
+    of_replay = {option.key: option for option in options_of("rerun-traj")}
+    assert of_replay["env"].help == "Override environment from trajectory"
+    assert not of_replay["env"].multiple
+    assert BY_KEY["env"].multiple
+    assert of_replay["extra_src"].multiple

@@ -100,7 +100,7 @@ def _text_script(source: Path) -> str | None:
     if source.is_dir():
         return None
     try:
-        text = source.read_text(encoding="utf-8")
+        text = source.read_bytes().decode()
     except (OSError, UnicodeDecodeError):
         return None
     plain = text.endswith("\n") and "\r" not in text and "\x00" not in text

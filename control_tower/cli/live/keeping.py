@@ -78,8 +78,9 @@ def solution(
     kept = [step for number, step in enumerate(done) if chosen is None or number in chosen]
     scripts = scripts_of(kept)
     if only_print:
-        for script in scripts:
-            print_lines([f"# {script.name}", *script.text.split("\n")])
+        for number, script in enumerate(scripts):
+            lines = [f"# {script.name}", *script.text.rstrip("\n").split("\n")]
+            print_lines(lines if number == 0 else ["", *lines])
         return
     task, place = place_of(session, which)
     made = write_reference(place, scripts, force=force)

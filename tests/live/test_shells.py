@@ -1,0 +1,126 @@
+"""A shell that tells its commands through the terminal, in a real bash."""
+
+from __future__ import annotations
+
+import base64
+import os
+import pty
+import select
+import time
+from pathlib import Path
+
+import pytest
+
+from control_tower.live.shells import Listener, Typed, command_line, shell_of_human
+
+
+def told(number: int, command: str, code: int = 0, folder: str = "/app") -> bytes:
+    """What bash prints before a prompt."""
+    entry = base64.b64encode(f"{number:5}  {command}\n".encode()).decode()
+    place = base64.b64encode(f"{folder}\n".encode()).decode()
+    return f"\x1b]7770;{code};{place};{entry}\x07".encode()
+
+
+def heard(*chunks: bytes) -> tuple[bytes, list[Typed]]:
+    listener, shown, typed = Listener(), b"", []
+    for chunk in chunks:
+        more, commands = listener.hear(chunk)
+        shown += more
+        typed += commands
+    return shown, typed
+
+
+def test_what_was_there_before_the_first_prompt_was_not_typed() -> None:
+    assert heard(told(7, "old"), b"$ ") == (b"$ ", [])
+
+
+def test_a_command_comes_with_its_code_its_folder_and_what_it_showed() -> None:
+    shown, typed = heard(told(0, ""), b"$ cd x\r\n", told(1, "cd x", 1, "/app/x"), b"$ ")
+    assert shown == b"$ cd x\r\n$ "
+    assert typed == [Typed("cd x", 1, "/app", b"$ cd x\r\n")]
+
+
+def test_an_empty_line_is_no_command() -> None:
+    _, typed = heard(told(0, ""), told(1, "ls"), told(1, "ls"), told(2, "ls"))
+    assert [each.command for each in typed] == ["ls", "ls"]
+
+
+def test_commands_of_several_lines_stay_so() -> None:
+    _, [typed] = heard(told(0, ""), told(1, "cat <<E\na\n\nE"))
+    assert typed.command == "cat <<E\na\n\nE"
+
+
+def test_a_sequence_may_come_in_pieces() -> None:
+    whole = b"$ ls\r\n" + told(1, "ls") + b"$ "
+    pieces = [whole[n : n + 1] for n in range(len(whole))]
+    shown, typed = heard(told(0, ""), *pieces)
+    assert shown == b"$ ls\r\n$ "
+    assert [each.command for each in typed] == ["ls"]
+
+
+def test_other_sequences_are_shown() -> None:
+    title = b"\x1b]0;a title\x07\x1b[31mred\x1b[0m"
+    assert heard(title) == (title, [])
+
+
+def test_words_become_one_command_of_a_shell() -> None:
+    assert command_line(["echo a | wc"]) == "echo a | wc"
+    assert command_line(["echo", "a b", "$c"]) == "echo 'a b' '$c'"
+
+
+@pytest.fixture
+def bash(tmp_path: Path) -> list[str]:
+    return ["env", "-C", str(tmp_path), *shell_of_human()]
+
+
+def typed_in(argv: list[str], *lines: str) -> list[Typed]:
+    """What a real bash tells when these lines are typed."""
+    child, master = pty.fork()
+    if child == 0:
+        os.execvp(argv[0], argv)
+    listener, typed = Listener(), []
+    os.write(master, "".join(line + "\n" for line in [*lines, "exit"]).encode())
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if not select.select([master], [], [], 1)[0]:
+            continue
+        try:
+            data = os.read(master, 4096)
+        except OSError:
+            break
+        typed += listener.hear(data)[1]
+    os.close(master)
+    os.waitpid(child, 0)
+    return typed
+
+
+def test_bash_tells_what_was_typed(bash: list[str], tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    typed = typed_in(
+        bash,
+        "cd sub",
+        "cat >note <<'E'",
+        "two  words",
+        "E",
+        "false",
+        "false",
+        "  echo 'a; b' # note",
+        "",
+        "for i in 1 2; do",
+        "echo $i; done",
+    )
+    assert [(each.command, each.code) for each in typed] == [
+        ("cd sub", 0),
+        ("cat >note <<'E'\ntwo  words\nE", 0),
+        ("false", 1),
+        ("false", 1),
+        ("  echo 'a; b' # note", 0),
+        ("for i in 1 2; do\necho $i; done", 0),
+    ]
+    assert [Path(each.folder).name for each in typed[:2]] == [tmp_path.name, "sub"]
+    assert (tmp_path / "sub" / "note").read_text() == "two  words\n"
+
+
+def test_a_shell_within_the_shell_tells_nothing(bash: list[str]) -> None:
+    typed = typed_in(bash, "bash --norc -i", "echo inner", "exit", "echo outer")
+    assert [each.command for each in typed] == ["bash --norc -i", "echo outer"]

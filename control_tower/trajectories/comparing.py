@@ -6,8 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from control_tower.trajectories.calls import call_line
+from control_tower.trajectories.calls import call_line, exact_call
+from control_tower.trajectories.excerpts import around_difference, first_differing_lines
 from control_tower.trajectories.schema import Action, Trajectory
+
+__all__ = ["Comparison", "compare", "first_differing_lines", "success_text"]
 
 Part = Literal["call", "output", "error", "missing"]
 _FIELDS = (
@@ -24,6 +27,11 @@ _FIELDS = (
     "outcome",
     "caught",
 )
+
+
+_SHOWN = 280
+"""Characters of a call that are shown."""
+_WHOLE = 10**9
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,8 @@ class ActionDifference:
     """`missing`: one of them has ended before it."""
     first: str | None
     second: str | None
-    """The call, the output or the error of each; None if it has none."""
+    """The call, cut to what is around the difference, the output or the error of each; None if it
+    has none."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,8 @@ def _fields(first: Trajectory, second: Trajectory) -> list[FieldDifference]:
 def _first_difference(first: list[Action], second: list[Action]) -> ActionDifference | None:
     for step, (a, b) in enumerate(zip(first, second, strict=False)):
         if (a.function, a.arguments) != (b.function, b.arguments):
-            return ActionDifference(step, "call", _call(a), _call(b))
+            calls = around_difference(*_calls(a, b), most=_SHOWN)
+            return ActionDifference(step, "call", *calls)
         if a.output != b.output:
             return ActionDifference(step, "output", a.output, b.output)
         if a.output_error != b.output_error:
@@ -137,19 +147,16 @@ def success_text(success: bool | None) -> str:
     return {True: "success", False: "no success", None: "unscored"}[success]
 
 
-def first_differing_lines(first: str, second: str) -> tuple[int, str | None, str | None]:
-    """The first line, counted from 1, in which two texts differ; None for one that has ended."""
-    one, other = first.split("\n"), second.split("\n")
-    for number in range(max(len(one), len(other))):
-        a = one[number] if number < len(one) else None
-        b = other[number] if number < len(other) else None
-        if a != b:
-            return number + 1, a, b
-    return 0, None, None
+def _calls(first: Action, second: Action) -> tuple[str, str]:
+    """Both calls in a line, whole; as JSON where they look the same otherwise."""
+    a, b = (call_line(t.function, t.arguments, most=_WHOLE) for t in (first, second))
+    if a == b:
+        a, b = (exact_call(t.function, t.arguments) for t in (first, second))
+    return a, b
 
 
 def _call(action: Action) -> str:
-    return call_line(action.function, action.arguments, most=2_000)
+    return call_line(action.function, action.arguments, most=_SHOWN)
 
 
 def _id(task: Any) -> str:

@@ -1,0 +1,102 @@
+"""`ct live` in a real terminal: from a task without a solution to one that the check accepts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.sessions import ControlPytester, lines_with
+from support.tmux import NEEDS_TMUX, Terminal
+
+pytestmark = [pytest.mark.slow, NEEDS_TMUX]
+
+PROMPT = "agent@live:/app$"
+CT = f"{sys.executable} -m control_tower.cli"
+
+
+@pytest.fixture
+def unsolved(control: ControlPytester) -> Path:
+    """A new environment, `greeter`, whose main task has no solution."""
+    result = control.ct("envs", "new", "greeter", "--in", str(control.environments))
+    assert result.ret == 0
+    environment = control.environments / "greeter"
+    shutil.rmtree(environment / "main_tasks" / "missing_name" / "solution")
+    return environment
+
+
+@pytest.fixture
+def terminal(control: ControlPytester, unsolved: Path) -> Iterator[Terminal]:
+    """A terminal in which the session is up; both are removed at the end."""
+    names = ("CT_ENVIRONMENTS_PATH", "CT_STATE_DIR", "PYTHONPATH", "PATH")
+    terminal = Terminal(control.pytester.path, {n: os.environ[n] for n in names if n in os.environ})
+    terminal.type(f"alias ct='{CT}'; clear")
+    terminal.type("ct live up -e greeter -t missing_name --sandbox bwrap")
+    terminal.wait_for("next: ct live shell")
+    yield terminal
+    terminal.close()
+    control.ct("live", "down", "--all")
+
+
+def test_a_solution_that_was_typed_is_accepted_by_the_check(
+    control: ControlPytester, terminal: Terminal, unsolved: Path
+) -> None:
+    terminal.type("clear; ct live score")
+    terminal.wait_for("main task  not done")
+    terminal.type("ct live shell")
+    terminal.wait_for(PROMPT)
+    terminal.type("grep -n query serve.py")
+    terminal.wait_for("urlsplit(self.path)")
+    terminal.type(
+        "sed -i \"s/query\\['name'\\]\\[0\\]/query.get('name', ['stranger'])[0]/\" serve.py"
+    )
+    terminal.type("sh start.sh && echo served again")
+    terminal.wait_for("served again", times=2)
+    terminal.type("exit")
+    terminal.wait_for("outside>", times=2)
+    terminal.type("ct live score")
+    terminal.wait_for("main task  done")
+    terminal.type("ct live solution")
+    terminal.wait_for("check it: ct envs check")
+    [script] = (unsolved / "main_tasks" / "missing_name" / "solution").glob("*.sh")
+    assert script.name == "01-shell.sh"
+    assert "sh start.sh && echo served again\n" in script.read_text()
+
+    rerun = control.ct("run", "rerun-traj", "--from-live", "--sandbox", "bwrap")
+    assert rerun.ret == 0
+    assert lines_with(rerun, "greeter/missing_name/-  main  success   success")
+    check = control.ct("envs", "check", str(unsolved), "--sandbox", "bwrap")
+    assert check.ret == 0, check.stdout.str()
+
+
+def test_what_was_typed_outlives_the_terminal(control: ControlPytester, terminal: Terminal) -> None:
+    terminal.type("ct live shell")
+    terminal.wait_for(PROMPT)
+    terminal.type("cd / && export WORD=kept")
+    terminal.wait_for("agent@live:/$")
+    terminal.type("echo $WORD > /app/note")
+    terminal.wait_for("agent@live:/$", times=2)
+    terminal.close()
+    [session] = [json.loads(line) for line in control.ct("live", "status", "--json").outlines]
+    assert (session["state"], session["steps"]) == ("up", 1)
+    assert control.ct("live", "exec", "--", "cat note").outlines == ["kept"]
+    printed = control.ct("live", "solution", "--print", "--steps", "0").outlines
+    assert printed == ["# 01-shell.sh", "cd / && export WORD=kept", "echo $WORD > /app/note"]
+
+
+def test_keys_and_sizes_reach_the_shell(terminal: Terminal) -> None:
+    terminal.type("clear; ct live shell")
+    terminal.wait_for(PROMPT)
+    terminal.type("stty size")
+    terminal.wait_for("200 100")
+    terminal.resize(70, 50)
+    terminal.type("stty size")
+    terminal.wait_for("50 70")
+    terminal.type("sleep 1000")
+    terminal.press("C-c")
+    terminal.type("echo code $?")
+    terminal.wait_for("code 130")

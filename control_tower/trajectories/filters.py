@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from control_tower.errors import unknown_name
+from control_tower.trajectories.one_line import one_line
 from control_tower.trajectories.summary import Summary
 
+_LONGEST = 80
+"""Characters of a name that a message shows."""
 OUTCOMES = ("scored", "unscored", "errored", "setup_error", "cancelled", "not_run")
 
 
@@ -66,13 +69,18 @@ def check_filters(filters: Filters, summaries: Iterable[Summary], *, flags: dict
                 raise unknown_name(
                     f"recorded {kind}" if field != "outcomes" else kind,
                     value,
-                    filter(None, names),
+                    _shown(names),
                     flag=flags[field],
                 )
     for run in filters.runs:
         ids = {s.run_id for s in there}
         if not any(id.startswith(run) for id in ids):
-            raise unknown_name("recorded run", run, filter(None, ids), flag=flags["runs"])
+            raise unknown_name("recorded run", run, _shown(ids), flag=flags["runs"])
+
+
+def _shown(names: Iterable[str]) -> list[str]:
+    """The names as a message may have them: anybody may have written them."""
+    return [one_line(name, most=_LONGEST) for name in names if name]
 
 
 def _wanted(values: tuple[str, ...], has: Iterable[str | None]) -> bool:

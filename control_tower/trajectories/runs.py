@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from control_tower.errors import UsageProblem, nearest, spoken
+from control_tower.errors import UsageProblem, nearest, spoken, user_path
+from control_tower.trajectories.one_line import one_line
 from control_tower.trajectories.sources import Recording
+
+_LISTED = 10
+_LONGEST = 200
+"""Characters of a text or an id that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -63,19 +69,23 @@ def find_run(text: str, runs: Sequence[Run], *, flag: str) -> Run:
     Raises:
         UsageProblem: there is none, or several begin so.
     """
-    place = Path(text)
+    shown = one_line(text, most=_LONGEST)
+    if not text.strip():
+        raise UsageProblem(f"{flag}: it is empty; `ct runs list` shows what there is")
+    place = os.path.abspath(user_path(text, flag=flag))
     exact = [
         run
         for run in runs
-        if text in (run.run_id, run.directory.name) or place.absolute() == run.directory
+        if text in (run.run_id, run.directory.name) or place == os.path.abspath(run.directory)
     ]
-    found = exact or [run for run in runs if text and run.run_id.startswith(text)]
+    found = exact or [run for run in runs if run.run_id.startswith(text)]
     if len(found) == 1 or exact:
         return found[0]
-    names = [run.run_id for run in runs]
     if found:
-        ids = spoken([run.run_id for run in found[:10]])
-        raise UsageProblem(f"{flag}: '{text}' is ambiguous; did you mean {ids}?")
-    close = nearest(text, [*names, *(run.directory.name for run in runs)])
+        more = f", … ({len(found) - _LISTED} more)" if len(found) > _LISTED else ""
+        ids = ", ".join(one_line(run.run_id, most=_LONGEST) for run in found[:_LISTED])
+        raise UsageProblem(f"{flag}: '{shown}' is ambiguous; it may be any of: {ids}{more}")
+    names = [name for run in runs for name in (run.run_id, run.directory.name) if name]
+    close = [one_line(name) for name in nearest(text, names)] if len(text) <= _LONGEST else []
     hint = f"did you mean {spoken(close)}?" if close else "`ct runs list` shows what there is"
-    raise UsageProblem(f"{flag}: no run is named '{text}'; {hint}")
+    raise UsageProblem(f"{flag}: no run is named '{shown}'; {hint}")

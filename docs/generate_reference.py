@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from control_tower import blue, declarations, scripted
+from control_tower.cli.main import cli
 from control_tower.components import Component, Kind, component_names, decorators, find_component
 from control_tower.components.spelling import type_words, value_text
 from control_tower.contracts import decisions, parts, teams, turn
@@ -38,13 +40,14 @@ _HEAD = """\
 # Reference
 
 Made from the code by `docs/generate_reference.py`; a test fails when it is out of date. For how to
-use these things, see [researchers.md](researchers.md), [protocols.md](protocols.md),
+use these things, see [researchers.md](researchers.md), [protocols.md](protocols.md), [trajectories.md](trajectories.md),
 [environments.md](environments.md) and [ci.md](ci.md).
 """
 _OPTIONS_TEXT = """\
 One table for every front end: `ct run eval2`, `pytest --ct-…`, and an ini file that pytest reads.
 The command line comes before the ini file. An option with "many" may be repeated; in an ini file it
-has one value a line. An option without a `ct` spelling is given to `ct` after `--`.
+has one value a line. An option without a `ct` spelling is given to `ct` after `--`. Those with a star are options of
+`ct run rerun-traj`, too.
 """
 _KINDS: dict[Kind, tuple[str, str]] = {
     "policy": (
@@ -86,6 +89,7 @@ def _reference() -> str:
         _HEAD,
         f"## Options\n\n{_OPTIONS_TEXT}",
         _options(),
+        _commands(),
         *(_components(kind) for kind in _KINDS),
         _assertions(),
         _exit_codes(),
@@ -124,13 +128,46 @@ def _option_row(option: Option) -> tuple[str, ...]:
     if value not in (None, False):
         default = f"`{value}`"
     return (
-        ", ".join(f"`{spelling}`" for spelling in option.ct),
+        ", ".join(f"`{spelling}`" for spelling in option.ct)
+        + (" *" if option.ct and "rerun-traj" in option.commands else ""),
         f"`{option.pytest}`",
         f"`{option.ini}`",
         kind + (", many" if option.multiple else ""),
         default,
         option.help,
     )
+
+
+def _commands() -> str:
+    """Every command but `ct run …`, whose options are above."""
+    found = [each for each in _leaves(cli, "ct") if not each[0].startswith("ct run ")]
+    return "## Commands\n\nBeside `ct run …`.\n\n" + "\n\n".join(
+        _command(path, command) for path, command in found
+    )
+
+
+def _leaves(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _leaves(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def _command(path: str, command: click.Command) -> str:
+    context = click.Context(command, info_name=path)
+    usage = " ".join([path, *command.collect_usage_pieces(context)])
+    text = inspect.cleandoc(command.help or "")
+    rows = [
+        (f"`{record[0]}`", record[1])
+        for parameter in command.params
+        if (record := parameter.get_help_record(context)) is not None and record[1]
+    ]
+    options = "\n\n" + _table(("option", "meaning"), rows) if rows else ""
+    return f"### {path}\n\n`{usage}`\n\n{text}{options}"
 
 
 def _components(kind: Kind) -> str:

@@ -16,7 +16,7 @@ import click
 import pytest
 
 from control_tower.cli.envs.creating import SKELETON
-from control_tower.cli.main import main
+from control_tower.cli.main import cli, main
 from control_tower.components import component_names
 from control_tower.options import BY_KEY, OPTIONS
 from pytest_control_tower.summary import EXIT_UNDECIDED
@@ -40,8 +40,8 @@ PYTEST_OWN = {
     "--dist",
     "--max-warnings",
 }
-OTHERS = {"--check", "--help", "--version", "--since", "--quick"}
-"""Of `ct envs`, and of programs."""
+OTHERS = {"--check", "--help", "--version", "--since"}
+"""Of programs."""
 NOT_BUILT = {"--harness", "--ec2"}
 """Options that the pages call not built; a page is to change when one of them is."""
 VARIABLE = re.compile(r'"(CT_[A-Z_]+)"')
@@ -57,7 +57,20 @@ each_page = pytest.mark.parametrize(
 
 
 def spellings() -> set[str]:
-    return {name for option in OPTIONS for name in (*option.ct, option.pytest)}
+    declared = {name for option in OPTIONS for name in (*option.ct, option.pytest)}
+    return declared | set(options_below(cli))
+
+
+def options_below(command: click.Command) -> Iterator[str]:
+    """Every spelling of every option of a command and those below it."""
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            yield from parameter.opts
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            below = command.get_command(click.Context(command), name)
+            assert below is not None
+            yield from options_below(below)
 
 
 def exit_codes() -> set[int]:

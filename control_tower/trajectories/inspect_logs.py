@@ -44,7 +44,7 @@ _IN_RECORD = {"messages"}
 
 
 def in_log(path: Path) -> list[Recording]:
-    """The recordings in an Inspect log, in the log's order; no sample is read.
+    """The recordings in an Inspect log, sorted by their ids and epochs; no sample is read.
 
     Raises:
         UnreadableTrajectory: it is no log, is cut off, or holds no sample.
@@ -55,7 +55,7 @@ def in_log(path: Path) -> list[Recording]:
     try:
         header = read_eval_log(place, header_only=True)
         summaries = read_eval_log_sample_summaries(place)
-        found = [_recording(place, header, summary) for summary in summaries]
+        found = [_recording(place, header, each) for each in sorted(summaries, key=_order)]
     except Exception as error:  # whatever Inspect makes of a file that is none
         raise UnreadableTrajectory(
             f"{visible(str(path))}: no Inspect log, or cut off: {_line(error)}"
@@ -65,6 +65,12 @@ def in_log(path: Path) -> list[Recording]:
             f"{visible(str(path))}: the Inspect log holds no finished sample"
         )
     return found
+
+
+def _order(sample: EvalSampleSummary) -> tuple[bool, int, str, int]:
+    """Ids that are numbers come first, as numbers."""
+    number = sample.id if isinstance(sample.id, int) else 0
+    return isinstance(sample.id, str), number, str(sample.id), sample.epoch
 
 
 def _recording(path: Path, header: EvalLog, sample: EvalSampleSummary) -> Recording:

@@ -150,10 +150,17 @@ def test_the_list_of_a_log_reads_no_sample(
     assert first.recorded_at == 1767323045
 
 
+def test_samples_are_sorted(written: Callable[..., str]) -> None:
+    ids: list[tuple[int | str, int]] = [("b", 1), (10, 1), ("a", 2), (9, 1), ("a", 1)]
+    samples = [EvalSample(id=id, epoch=epoch, input="i", target="") for id, epoch in ids]
+    listed = [r.summary.sample_id for r in recordings(written(*samples, metadata={}))]
+    assert listed == ["9", "10", "a", "a@2", "b"]
+
+
 def test_of_several_samples_one_is_chosen(written: Callable[..., str]) -> None:
     path = written(ours(), ours(epoch=2), ours("ledger/bank_lines/-"))
     assert loaded(path, "ledger/bank_lines/skim@2").epoch == 2
-    uuid = recordings(path)[0].summary.trajectory_id
+    uuid = recordings(path)[1].summary.trajectory_id
     assert loaded(path, uuid).sample_id == "ledger/bank_lines/skim"
     with pytest.raises(UsageProblem, match="stands for 3 trajectories, and one is wanted"):
         find_recording(path, log_dir="none", flag=FLAG)

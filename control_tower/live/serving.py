@@ -1,11 +1,15 @@
 """The process of a session: one Inspect sample whose solver serves requests until it is to end.
 
-python -m control_tower.live.serving FOLDER
+python -m control_tower.live.serving FOLDER LOCK
+
+LOCK is a file descriptor that holds the session, inherited from whoever starts it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
 import signal
 import sys
 import tempfile
@@ -40,6 +44,7 @@ _NAME = "live"
 def main() -> int:
     """Serve the session in the folder that is named on the command line."""
     folder = SessionFolder(Path(sys.argv[1]))
+    os.set_inheritable(int(sys.argv[2]), False)  # it is to end with this process
     server = Server(folder)
     try:
         server.provide()
@@ -58,7 +63,6 @@ class Server:
     """
 
     def __init__(self, folder: SessionFolder) -> None:
-        folder.hold()
         self._folder = folder
         self._session: Session = folder.read()
         self._chosen: Chosen = chosen_by(self._session)
@@ -203,7 +207,8 @@ class Server:
         if do == "exec":
             return packed(await work.exec(header["command"], header.get("timeout")))
         if do == "shell":
-            return packed({"argv": await work.shell()})
+            mark = secrets.token_hex(16)
+            return packed({"argv": await work.shell(mark), "mark": mark})
         if do == "typed":
             self._steps.add(Entry.model_validate(header["entry"]))
             return packed({})

@@ -99,14 +99,22 @@ class SessionFolder:
         unfinished.write_text(session.model_dump_json(indent=2), encoding="utf-8")
         unfinished.replace(self.path / _FILE)
 
-    def hold(self) -> None:
-        """Say that this process keeps the session up, for as long as it lives."""
+    def hold(self) -> int:
+        """Hold the session, for as long as the file descriptor that is returned is open anywhere.
+
+        Raises:
+            OSError: another process holds it, or the folder is gone.
+        """
         lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # never closed
-        os.write(lock, str(os.getpid()).encode())
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            raise
+        return lock
 
     def holder(self) -> int | None:
-        """The process that keeps the session up; None if none does."""
+        """The process that keeps the session up; None if none does, or it is not known yet."""
         try:
             pid = int((self.path / _LOCK).read_text())
         except (OSError, ValueError):
@@ -161,25 +169,30 @@ class Sessions:
     def all(self) -> list[SessionFolder]:
         """Every session, by name."""
         with os.scandir(self._root) as found:
-            names = sorted(each.name for each in found if each.is_dir())
+            names = sorted(each.name for each in found if _is_session(each))
         return [SessionFolder(self._root / name) for name in names]
 
     def make(self, session: Session) -> SessionFolder:
-        """Make a session's folder, and make it the current one.
+        """Make a session's folder, which appears whole, and make it the current one.
 
         Raises:
             UsageProblem: the name is no name, or taken.
         """
         check_name(session.name)
+        unfinished = self._root / f".new-{session.id}"
+        unfinished.mkdir(mode=0o700)
+        SessionFolder(unfinished).write(session)
         folder = SessionFolder(self._root / session.name)
         try:
-            folder.path.mkdir(mode=0o700)
-        except FileExistsError:
+            unfinished.rename(folder.path)
+        except OSError as error:
+            remove_tree(unfinished)
+            if not os.path.lexists(folder.path):
+                raise UsageProblem(f"ct live: {error}") from None
             raise UsageProblem(
                 f"--name: there is a session '{session.name}' already; give another name, or "
                 f"`ct live down {session.name}` first"
             ) from None
-        folder.write(session)
         self.switch(folder)
         return folder
 
@@ -224,6 +237,15 @@ class Sessions:
         unfinished = self._root / f".{_CURRENT}.{secrets.token_hex(4)}"
         unfinished.write_text(folder.name + "\n", encoding="utf-8")
         unfinished.replace(self._root / _CURRENT)
+
+
+def told_pid(lock: int, pid: int) -> None:
+    """Write down which process keeps the session up whose lock this is."""
+    os.pwrite(lock, f"{pid}\n".encode(), 0)
+
+
+def _is_session(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir() and not entry.name.startswith(".")
 
 
 def check_name(name: str) -> None:

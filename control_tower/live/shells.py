@@ -1,7 +1,9 @@
 """A shell whose commands are recorded: bash tells them through the terminal, unseen.
 
 Before each prompt bash prints an escape sequence of ours with what was typed last, its exit code
-and the folder. Terminals show nothing of such a sequence, and we take it out of what is shown.
+and the folder; and a short one when a command begins. Terminals show nothing of such a sequence,
+and we take it out of what is shown. Each shell's has a mark of its own, so that no file that is
+shown can pretend that something was typed.
 """
 
 from __future__ import annotations
@@ -9,27 +11,35 @@ from __future__ import annotations
 import base64
 import re
 import shlex
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
-_MARK = "7770"
-_SEQUENCE = re.compile(rb"\x1b\]" + _MARK.encode() + rb";(\d*);([A-Za-z0-9+/=]*);([^\x07]*)\x07")
-_BEGUN = b"\x1b]" + _MARK.encode()
+_NUMBER = "7770"
+"""Of our sequences, which no terminal knows."""
 _NUMBERED = re.compile(r"\s*(\d+)\*?\s{0,2}(.*)", re.DOTALL)
 _LONGEST = 8 * 1024 * 1024
 """Bytes of a sequence; a longer one is none."""
+_KEPT = 64 * 1024
+"""Bytes that are kept of what a command showed: the last ones."""
 
 _TELL = (
     "__ct=$?; shopt -s cmdhist lithist; "
-    "export -n PROMPT_COMMAND HISTCONTROL HISTIGNORE HISTFILE HISTSIZE HISTTIMEFORMAT PS1; "
-    f'printf \'\\033]{_MARK};%s;%s;%s\\007\' "$__ct" "$(pwd | base64 -w0)" '
+    "export -n PROMPT_COMMAND HISTCONTROL HISTIGNORE HISTFILE HISTSIZE HISTTIMEFORMAT PS0 PS1; "
+    'printf \'\\033]{number};{mark};%s;%s;%s\\007\' "$__ct" "$(pwd | base64 -w0)" '
     '"$(HISTTIMEFORMAT= history 1 | base64 -w0)"; unset __ct'
 )
 
 
-def shell_of_human() -> list[str]:
-    """The shell that a human gets, in a sandbox."""
+def shell_of_human(mark: str) -> list[str]:
+    """The shell that a human gets, in a sandbox.
+
+    Args:
+        mark: letters and digits that nothing in the sandbox can guess.
+    """
     settings = {
-        "PROMPT_COMMAND": _TELL,
+        "PROMPT_COMMAND": _TELL.format(number=_NUMBER, mark=mark),
+        "PS0": rf"\e]{_NUMBER};{mark};begins\a",
         "PS1": r"\u@live:\w\$ ",
         "HISTCONTROL": "",
         "HISTIGNORE": "",
@@ -50,13 +60,27 @@ class Typed:
     folder: str
     """Where it was typed."""
     shown: bytes
-    """What the terminal showed from the prompt before it to its end."""
+    """What the terminal showed from the prompt before it to its end; the last of it, if much."""
+    seconds: float = 0.0
+    """How long it took."""
 
 
 class Listener:
-    """Takes our sequences out of what a shell prints, and gives the commands that they tell."""
+    """Takes our sequences out of what a shell prints, and gives the commands that they tell.
 
-    def __init__(self) -> None:
+    Args:
+        mark: the shell's.
+        clock: gives the time in seconds.
+    """
+
+    def __init__(self, mark: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._beginning = f"\x1b]{_NUMBER};{mark};".encode()
+        self._sequence = re.compile(
+            re.escape(self._beginning)
+            + rb"(?:begins|(\d*);([A-Za-z0-9+/=]*);([A-Za-z0-9+/=]*))\x07"
+        )
+        self._clock = clock
+        self._began: float | None = None
         self._rest = b""
         self._shown = b""
         self._number: int | None = None
@@ -68,23 +92,28 @@ class Listener:
         shown = b""
         typed: list[Typed] = []
         while True:
-            found = _SEQUENCE.search(data)
+            found = self._sequence.search(data)
             if found is None:
                 break
             shown += data[: found.start()]
-            self._shown += data[: found.start()]
-            command = self._told(found)
-            if command is not None:
-                typed.append(command)
+            self._keep(data[: found.start()])
             data = data[found.end() :]
-        begun = _begun(data)
+            if found[1] is None:
+                self._began = self._clock()
+            elif (command := self._told(found)) is not None:
+                typed.append(command)
+        begun = self._begun(data)
         if begun is not None and len(data) - begun <= _LONGEST:
             data, self._rest = data[:begun], data[begun:]
-        self._shown += data
+        self._keep(data)
         return shown + data, typed
+
+    def _keep(self, shown: bytes) -> None:
+        self._shown = (self._shown + shown)[-_KEPT:]
 
     def _told(self, found: re.Match[bytes]) -> Typed | None:
         before, self._shown = self._shown, b""
+        began, self._began = self._began, None
         code = int(found[1] or 0)
         typed_in, self._folder = self._folder, _text(found[2]).rstrip("\n")
         entry = _NUMBERED.match(_text(found[3]))
@@ -94,18 +123,18 @@ class Listener:
         if entry is None or first or known:  # nothing was typed
             self._shown = before
             return None
-        return Typed(entry[2].rstrip("\n"), code, typed_in or self._folder, before)
+        seconds = 0.0 if began is None else self._clock() - began
+        return Typed(entry[2].rstrip("\n"), code, typed_in or self._folder, before, seconds)
 
-
-def _begun(data: bytes) -> int | None:
-    """Where a sequence of ours begins at the end of the data, whole or not yet."""
-    start = data.find(_BEGUN)
-    if start >= 0:
-        return start
-    for length in range(min(len(_BEGUN), len(data)), 0, -1):
-        if data.endswith(_BEGUN[:length]):
-            return len(data) - length
-    return None
+    def _begun(self, data: bytes) -> int | None:
+        """Where a sequence of ours begins at the end of the data, whole or not yet."""
+        start = data.find(self._beginning)
+        if start >= 0:
+            return start
+        for length in range(min(len(self._beginning), len(data)), 0, -1):
+            if data.endswith(self._beginning[:length]):
+                return len(data) - length
+        return None
 
 
 def _text(encoded: bytes) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from control_tower.errors import UsageProblem
 from control_tower.live.choosing import chosen_by
-from control_tower.live.sessions import LOG, Session, SessionFolder, Sessions
+from control_tower.live.sessions import LOG, Session, SessionFolder, Sessions, told_pid
 from control_tower.live.wire import SessionFailed, connected
 from control_tower.sandboxes.errors import SandboxRefused
 
@@ -20,7 +21,12 @@ _LOOK = 0.1
 """Seconds between two looks at a session that starts or ends."""
 _PATIENCE = 90.0
 """Seconds that a process gets to remove its sandbox."""
+_DYING = 10.0
+"""Seconds that a process which was killed gets to be gone."""
+_ANSWERS = 10.0
+"""Seconds in which a process must say that it ends."""
 _LAST_LINES = 5
+_SERVING = "control_tower.live.serving"
 
 
 class StartFailed(Exception):
@@ -48,9 +54,10 @@ def start(sessions: Sessions, session: Session, tell: Callable[[str], None]) -> 
         process = _launched(folder)
         _wait_until_up(folder, process, tell)
     except BaseException:
-        if process is not None:
-            _end(process)
-        folder.remove()
+        with _uninterrupted():
+            if process is not None:
+                _end(process)
+            folder.remove()
         raise
     return folder
 
@@ -66,23 +73,30 @@ def take_down(folder: SessionFolder) -> str:
         UsageProblem: the leftovers of a dead process cannot be removed.
     """
     was_held = folder.is_held()
-    if was_held:
-        _ask_to_end(folder)
-    else:
+    if not (was_held and _ends(folder)):
         _remove_leftovers()
     folder.remove()
     return "is down" if was_held else "was dead; what it left is removed"
 
 
 def _launched(folder: SessionFolder) -> subprocess.Popen[bytes]:
-    with (folder.path / LOG).open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "control_tower.live.serving", str(folder.path)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    """Start the session's process, which holds it from its first moment on."""
+    lock = folder.hold()
+    try:
+        with (folder.path / LOG).open("ab") as log:
+            process = subprocess.Popen(
+                # -P: nothing in the current folder stands in for a module of ours.
+                [sys.executable, "-P", "-m", _SERVING, str(folder.path), str(lock)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=[lock],
+            )
+        told_pid(lock, process.pid)
+    finally:
+        os.close(lock)
+    return process
 
 
 def _wait_until_up(
@@ -90,7 +104,12 @@ def _wait_until_up(
 ) -> None:
     told = ""
     while True:
-        session = folder.read()
+        try:
+            session = folder.read()
+        except UsageProblem:
+            if folder.path.exists():
+                raise
+            raise StartFailed("it was taken down meanwhile") from None
         if session.state == "up":
             return
         if session.state == "failed":
@@ -122,26 +141,55 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         _remove_leftovers()
 
 
-def _ask_to_end(folder: SessionFolder) -> None:
+def _ends(folder: SessionFolder) -> bool:
+    """Have the session's process end; whether it did so by itself, and so left nothing.
+
+    Raises:
+        SessionFailed: it does not.
+    """
+    asked = _asked_to_end(folder)
+    if _released(folder, None if asked else signal.SIGTERM, _PATIENCE):
+        return True
+    if _released(folder, signal.SIGKILL, _DYING):
+        return False
+    raise SessionFailed(
+        f"the process of session '{folder.name}' does not end; see {folder.path / LOG}"
+    )
+
+
+def _asked_to_end(folder: SessionFolder) -> bool:
     try:
-        with connected(folder) as (_, connection):
+        with connected(folder, patience=_ANSWERS) as (_, connection):
             connection.ask({"do": "down"})
-    except (SessionFailed, UsageProblem):
-        _terminate(folder)
-    deadline = time.monotonic() + _PATIENCE
+    except (SessionFailed, UsageProblem, TimeoutError):
+        return False
+    return True
+
+
+def _released(folder: SessionFolder, number: signal.Signals | None, patience: float) -> bool:
+    """Whether nobody holds the session any more; each who does meanwhile is sent the signal."""
+    deadline = time.monotonic() + patience
+    told: int | None = None
     while folder.is_held():
         if time.monotonic() > deadline:
-            raise SessionFailed(
-                f"the process of session '{folder.name}' does not end; see {folder.path / LOG}"
-            )
+            return False
+        holder = folder.holder()
+        if number is not None and holder is not None and holder != told:
+            told = holder
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(holder, number)
         time.sleep(_LOOK)
+    return True
 
 
-def _terminate(folder: SessionFolder) -> None:
-    """Tell a process that does not answer to end."""
-    pid = folder.holder()
-    if pid is not None:
-        os.kill(pid, signal.SIGTERM)
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Whoever presses Ctrl-C again has to wait: something is being removed."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _remove_leftovers() -> None:

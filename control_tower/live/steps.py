@@ -7,11 +7,13 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 Kind = Literal["exec", "shell", "copy"]
+_BY_KEYS = {130: "ended with Ctrl-C", 131: "ended with Ctrl-\\", 148: "stopped with Ctrl-Z"}
+"""Exit codes of a shell's commands."""
 
 
 class Entry(BaseModel):
@@ -30,6 +32,9 @@ class Entry(BaseModel):
     code: int = 0
     """The exit code."""
     seconds: float = 0.0
+    """How long it took."""
+    timeout: int | None = None
+    """Seconds that it was allowed; None: as many as the agent's tool allows by itself."""
     shell: str = ""
     """Which shell it was typed in."""
     folder: str = ""
@@ -49,6 +54,7 @@ class Step:
     code: int
     """Of an entry; of a shell, the last one other than 0."""
     seconds: float
+    timeout: int | None = None
     problem: str = ""
     failed: list[str] = field(default_factory=list)
     """The commands that ended with another exit code than 0, with that."""
@@ -63,15 +69,16 @@ class StepLog:
     def add(self, entry: Entry) -> None:
         """Append an entry; it is there when this returns, whatever becomes of the process."""
         with self._path.open("a", encoding="utf-8", errors="replace") as stream:
-            stream.write(entry.model_dump_json() + "\n")
+            stream.write(json.dumps(entry.model_dump(), ensure_ascii=False) + "\n")
 
     def entries(self) -> list[Entry]:
         """All entries so far; half a line of a killed process is left out."""
         try:
-            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+            text = self._path.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return []
-        return [Entry.model_validate(raw) for line in lines if (raw := _object(line)) is not None]
+        # Not `splitlines`, which would also end a line where an output has an odd separator.
+        return [entry for line in text.split("\n") if (entry := _entry(line)) is not None]
 
     def steps(self, workspace: str) -> list[Step]:
         """The steps; commands that one shell ran one after the other are one.
@@ -97,17 +104,25 @@ def steps_of(entries: Iterable[Entry], workspace: str) -> list[Step]:
 
 
 def _begun(entry: Entry, workspace: str) -> Step:
-    command = entry.command
+    command = _again(entry)
     if entry.folder and entry.folder != workspace:
         command = f"cd {shlex.quote(entry.folder)}\n{command}"
     step = Step(entry.kind, command, entry.output, entry.error, entry.code, entry.seconds,
-                entry.problem)  # fmt: skip
+                entry.timeout, entry.problem)  # fmt: skip
     _note_failure(step, entry)
     return step
 
 
+def _again(entry: Entry) -> str:
+    """What does it again; nobody would be there to press the keys that ended or stopped it."""
+    if entry.kind != "shell" or entry.code not in _BY_KEYS:
+        return entry.command
+    lines = entry.command.split("\n")
+    return "\n".join([f"# {_BY_KEYS[entry.code]}:", *(f"# {line}" for line in lines)])
+
+
 def _extend(step: Step, entry: Entry) -> None:
-    step.command += f"\n{entry.command}"
+    step.command += f"\n{_again(entry)}"
     step.output += entry.output
     step.seconds += entry.seconds
     step.code = entry.code or step.code
@@ -120,9 +135,8 @@ def _note_failure(step: Step, entry: Entry) -> None:
         step.failed.append(f"{first[:80]} ({entry.error or f'exit code {entry.code}'})")
 
 
-def _object(line: str) -> dict[str, Any] | None:
+def _entry(line: str) -> Entry | None:
     try:
-        raw = json.loads(line)
-    except (ValueError, RecursionError):
+        return Entry.model_validate_json(line)
+    except ValidationError:
         return None
-    return raw if isinstance(raw, dict) and {"kind", "command"} <= raw.keys() else None

@@ -22,12 +22,10 @@ from typing import Any
 _CHUNK = 65536
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles and other commands to the terminal
-    r"|\x1b[PX^_].*?\x1b\\"
+    r"|\x1b[PX^_][^\x1b]*\x1b\\"
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # colours, movements
-    r"|\x1b[ -/]*[0-~]",
-    re.DOTALL,
+    r"|\x1b[ -/]*[0-~]"
 )
-_ERASED = re.compile(r"[^\x08\n]\x08")
 
 
 def relay(argv: Sequence[str], hear: Callable[[bytes], bytes]) -> int:
@@ -56,15 +54,21 @@ def relay(argv: Sequence[str], hear: Callable[[bytes], bytes]) -> int:
 def readable(shown: bytes) -> str:
     """What a terminal showed as text: without colours and movements, corrections applied."""
     text = codecs.decode(shown, "utf-8", "replace").replace("\r\n", "\n")
-    text = _ESCAPES.sub("", text)
-    while True:
-        shorter = _ERASED.sub("", text)
-        if shorter == text:
-            break
-        text = shorter
+    text = _corrected(_ESCAPES.sub("", text))
     lines = [line.rsplit("\r", 1)[-1] if "\r" in line.rstrip("\r") else line.rstrip("\r")
              for line in text.split("\n")]  # fmt: skip
     return "".join(c for c in "\n".join(lines) if c in "\n\t" or c.isprintable())
+
+
+def _corrected(text: str) -> str:
+    """The text with what was erased taken out."""
+    kept: list[str] = []
+    for character in text:
+        if character != "\b":
+            kept.append(character)
+        elif kept and kept[-1] != "\n":
+            kept.pop()
+    return "".join(kept)
 
 
 def _copy(master: int, hear: Callable[[bytes], bytes]) -> None:

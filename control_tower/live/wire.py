@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,9 @@ _LONGEST_HEADER = 64 * 1024 * 1024
 LARGEST = 256 * 1024 * 1024
 """Bytes after a header."""
 _SIZE = "size"
+HEARD = "heard"
+"""In a header that is no answer yet: the stream of which more follows."""
+_ENDED = "the session's process has ended; see `ct live status`"
 
 
 class SessionFailed(Exception):
@@ -65,31 +68,57 @@ class Connection:
         Raises:
             SessionFailed: it is a refusal, or the process went before it answered.
         """
-        line = self._stream.readline()
+        try:
+            line = self._stream.readline()
+        except ConnectionError:
+            line = b""
         if not line.endswith(b"\n"):
-            raise SessionFailed("the session's process has ended; see `ct live status`")
+            raise SessionFailed(_ENDED)
         header = json.loads(line)
         data = self._stream.read(header.pop(_SIZE))
         if "problem" in header:
             raise SessionFailed(header["problem"])
         return header, data
 
-    def ask(self, header: dict[str, Any], data: bytes = b"") -> tuple[dict[str, Any], bytes]:
+    def ask(
+        self,
+        header: dict[str, Any],
+        data: bytes = b"",
+        *,
+        hear: Callable[[str, bytes], None] = lambda stream, data: None,
+    ) -> tuple[dict[str, Any], bytes]:
         """Send a request, and wait for its answer.
+
+        Args:
+            header: what is asked.
+            data: what goes with it.
+            hear: gets what comes before the answer: the name of a stream, and its next bytes.
 
         Raises:
             SessionFailed: as `receive`.
         """
         try:
             self.send(header, data)
+        except TimeoutError:
+            raise
         except OSError:
-            raise SessionFailed("the session's process has ended; see `ct live status`") from None
-        return self.receive()
+            raise SessionFailed(_ENDED) from None
+        while True:
+            answer, rest = self.receive()
+            if HEARD not in answer:
+                return answer, rest
+            hear(answer[HEARD], rest)
 
 
 @contextmanager
-def connected(folder: SessionFolder) -> Iterator[tuple[Session, Connection]]:
+def connected(
+    folder: SessionFolder, *, patience: float | None = None
+) -> Iterator[tuple[Session, Connection]]:
     """A connection to a session that is up.
+
+    Args:
+        folder: the session's.
+        patience: seconds to wait for an answer; then the connection raises `TimeoutError`.
 
     Raises:
         UsageProblem: it is not.
@@ -103,6 +132,7 @@ def connected(folder: SessionFolder) -> Iterator[tuple[Session, Connection]]:
     if session.state != "up":
         raise UsageProblem(f"session '{folder.name}' is still starting ({session.note})")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(patience)
         try:
             line.connect(session.socket)
         except OSError as error:

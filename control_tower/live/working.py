@@ -80,8 +80,11 @@ class Work:
         self.steps.add(entry)
         return {"output": answer.text, "error": error, "code": code}
 
-    async def shell(self) -> list[str]:
+    async def shell(self, mark: str) -> list[str]:
         """What runs a shell from the host, with a terminal.
+
+        Args:
+            mark: see `shell_of_human`.
 
         Raises:
             Refused: the sandbox has no way in for humans, or no bash.
@@ -90,7 +93,7 @@ class Work:
             there = await sandbox().exec(["sh", "-c", "command -v bash"], timeout_retry=False)
         if not there.success:
             raise Refused("the sandbox has no bash, and the agent's tool needs it, too")
-        argv = await human_command(sandbox(), shell_of_human())
+        argv = await human_command(sandbox(), shell_of_human(mark))
         if argv is None:
             raise Refused("this sandbox has no way in for humans; use `ct live exec`")
         return argv

@@ -196,3 +196,35 @@ def test_several_recordings_of_one_combination_are_samples_of_their_own(
     assert "mini.fix.leak~another" in ids
     first = json.loads(Path(attack(recorded)).read_text())["trajectory_id"]
     assert f"mini.fix.leak~{first[:8]}" in ids
+
+
+@pytest.mark.usefixtures("nothing_runs")
+def test_a_blocked_turn_is_proposed_again(control: ControlPytester, recorded: Path) -> None:
+    result = replayed(control, recorded, "--protocol", "support.replays:blocks_once")
+    assert result.ret == 1  # it goes on, and is not caught
+    again = only(control)
+    assert [d["kind"] for d in again["decisions"][:2]] == ["block", "allow"]
+    assert again["replay"]["replayed"] == 3
+
+
+@pytest.mark.usefixtures("nothing_runs")
+def test_a_monitor_that_did_not_see_the_run_decides_about_it(
+    control: ControlPytester, recorded: Path
+) -> None:
+    file = control.pytester.path / "marked.json"
+    trajectory = json.loads(Path(attack(recorded)).read_text())
+    trajectory["actions"][1]["arguments"]["command"] += " # m-suspicious"
+    file.write_text(json.dumps(trajectory))
+    result = control.ct(
+        "run", "eval2", "--trajectory-id", "marked.json", "--untrusted-policy", "replay",
+        "--replay-sandbox", "--protocol", "trusted-monitoring", "--model-role",
+        "monitor={model: scripted/monitor, script: 'support.scripts:monitor'}",
+    )  # fmt: skip
+    assert result.ret == 0
+    again = only(control)
+    scores = [
+        d["monitor_response"]["sus_score"] for d in again["decisions"] if d["kind"] == "audit"
+    ]
+    assert scores == [9.0]
+    assert again["caught"] is True
+    assert lines_with(result, "caught: 1 of 1 attacks")

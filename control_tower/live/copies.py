@@ -1,4 +1,4 @@
-"""Files on their way into a sandbox, as one does it again with a script, and out of it."""
+"""Files on their way into a sandbox, and the scripts that bring them there again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import base64
 import gzip
 import io
 import shlex
-import shutil
+import stat
 import tarfile
-import tempfile
 from pathlib import Path
 
 from control_tower.errors import UsageProblem
@@ -22,6 +21,7 @@ MARKER = "\x00target\x00"
 _LARGEST_SCRIPT = 1024 * 1024
 """Bytes of a script that does a copy again."""
 _END = "END_OF_FILE"
+_USUAL_MODE = 0o644
 
 
 def packed(source: Path) -> bytes:
@@ -31,16 +31,25 @@ def packed(source: Path) -> bytes:
         UsageProblem: it cannot be read, or is too big.
     """
     archive = io.BytesIO()
+
+    def checked(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        if archive.tell() + member.size > LARGEST - tarfile.RECORDSIZE:
+            size = LARGEST // 1024 // 1024
+            raise UsageProblem(
+                f"{source}: it is bigger than the {size} MiB that can be copied at once"
+            )
+        if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
+            raise UsageProblem(
+                f"{source}: '{member.name}' in it is neither a file nor a folder nor a link"
+            )
+        return member
+
     try:
         with tarfile.open(fileobj=archive, mode="w", dereference=False) as tar:
-            tar.add(source.resolve() if source.is_file() else source, arcname=_INSIDE)
+            tar.add(source.resolve(), arcname=_INSIDE, filter=checked)
     except OSError as error:
         raise UsageProblem(f"{source} cannot be read: {error.strerror or error}") from None
-    data = archive.getvalue()
-    if len(data) > LARGEST:
-        size = LARGEST // 1024 // 1024
-        raise UsageProblem(f"{source}: it is bigger than the {size} MiB that can be copied at once")
-    return data
+    return archive.getvalue()
 
 
 def entry_for(source: Path, archive: bytes) -> Entry:
@@ -48,51 +57,14 @@ def entry_for(source: Path, archive: bytes) -> Entry:
     command = _text_script(source) or _archive_script(archive)
     if len(command) > _LARGEST_SCRIPT:
         size = len(archive) // 1024
-        return Entry(
-            kind="copy",
-            command=f"# {source.name} ({size} KiB) was copied to {MARKER}",
-            problem=f"copying {source.name} ({size} KiB) is too big for a script",
-        )
+        problem = f"copying {source.name!r} ({size} KiB) is too big for a script"
+        return Entry(kind="copy", command=f"# {problem}", problem=problem)
     return Entry(kind="copy", command=command)
 
 
 def resolved(command: str, target: str) -> str:
     """The command for a target that is known."""
     return command.replace(MARKER, shlex.quote(target))
-
-
-def unpack(archive: bytes, target: Path) -> Path:
-    """Unpack what came out of a sandbox; returns where it is.
-
-    What is in it is not trusted: nothing outside the target is written, links lead nowhere else,
-    and there are no devices.
-
-    Args:
-        archive: a tar with one file or folder.
-        target: its new name, or a folder that it goes into.
-
-    Raises:
-        UsageProblem: it cannot be written, something is there, or it would go elsewhere.
-    """
-    if not hasattr(tarfile, "data_filter"):
-        raise UsageProblem("cp-from needs a Python with tarfile.data_filter: 3.11.4 or newer")
-    parent = target if target.is_dir() else target.parent
-    try:
-        with tempfile.TemporaryDirectory(dir=parent, prefix=".ct-live-") as place:
-            with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-                tar.extractall(place, filter="data")
-            [found] = list(Path(place).iterdir())
-            final = target / found.name if target.is_dir() else target
-            if final.exists() or final.is_symlink():
-                if final.is_dir() or found.is_dir():
-                    raise UsageProblem(f"{final} is there already; name another place")
-                final.unlink()
-            shutil.move(found, final)
-    except tarfile.TarError as error:
-        raise UsageProblem(f"it would not stay in {parent}: {error}") from None
-    except (OSError, ValueError) as error:
-        raise UsageProblem(f"it cannot be written to {target}: {error}") from None
-    return final
 
 
 def _text_script(source: Path) -> str | None:
@@ -107,8 +79,9 @@ def _text_script(source: Path) -> str | None:
     if not plain or f"\n{_END}\n" in f"\n{text}":
         return None
     lines = [f'mkdir -p "$(dirname {MARKER})"', f"cat >{MARKER} <<'{_END}'", text + _END]
-    if source.stat().st_mode & 0o111:
-        lines.append(f"chmod +x {MARKER}")
+    mode = stat.S_IMODE(source.stat().st_mode) & 0o777
+    if mode != _USUAL_MODE:
+        lines.append(f"chmod {mode:o} {MARKER}")
     return "\n".join(lines)
 
 
@@ -117,7 +90,7 @@ def _archive_script(archive: bytes) -> str:
     encoded = base64.encodebytes(gzip.compress(archive, mtime=0)).decode()
     return (
         f"mkdir -p {MARKER}.new\n"
-        f"base64 -d <<'{_END}' | tar -xzof - -C {MARKER}.new\n{encoded}{_END}\n"
+        f"base64 -d <<'{_END}' | tar -xzpof - -C {MARKER}.new\n{encoded}{_END}\n"
         f"if [ -d {MARKER} ]; then cp -a {MARKER}.new/{_INSIDE}/. {MARKER}/; "
         f"else mv -T {MARKER}.new/{_INSIDE} {MARKER}; fi\n"
         f"rm -rf {MARKER}.new"

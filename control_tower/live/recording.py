@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,9 @@ from control_tower.trajectories.store import TrajectoryStore, write_trajectory
 POLICY = "human"
 _OUTPUT = 16_000
 """Characters of an output that are kept, as of an agent's."""
+_USUAL_TIMEOUT = 180
+_LONGEST_TIMEOUT = 1200
+"""Seconds that the agent's tool allows a command by itself, and at most."""
 _SCORES = "scores.json"
 _RECORDING = "trajectory.json"
 
@@ -40,10 +44,20 @@ def steps_of_session(folder: SessionFolder) -> list[Step]:
     return StepLog(folder.path / STEPS).steps(session.workspace)
 
 
-def keep_scores(folder: SessionFolder, scores: dict[str, TaskResult]) -> None:
-    """Keep what the scorers said, with how much had been done by then."""
-    entries = len(StepLog(folder.path / STEPS).entries())
-    kept = {"entries": entries, "scores": {k: s.model_dump() for k, s in scores.items()}}
+def done_so_far(folder: SessionFolder) -> int:
+    """How much was done in a session, to be told from more."""
+    return len(StepLog(folder.path / STEPS).entries())
+
+
+def keep_scores(folder: SessionFolder, scores: dict[str, TaskResult], *, done: int) -> None:
+    """Keep what the scorers said.
+
+    Args:
+        folder: the session's.
+        scores: by `main` and `side`.
+        done: how much had been done before they ran, as of `done_so_far`.
+    """
+    kept = {"entries": done, "scores": {k: s.model_dump() for k, s in scores.items()}}
     (folder.path / _SCORES).write_text(json.dumps(kept), encoding="utf-8")
 
 
@@ -90,7 +104,7 @@ def actions_of(steps: Sequence[Step]) -> list[Action]:
             index=index,
             turn=index,
             function="bash",
-            arguments={"command": step.command},
+            arguments={"command": step.command, **_time_for(step)},
             output=truncate(step.output, _OUTPUT),
             output_error=step.error,
         )
@@ -101,6 +115,8 @@ def actions_of(steps: Sequence[Step]) -> list[Action]:
 def record(folder: SessionFolder, file: Path | None) -> Path:
     """Write the trajectory of a session into a file, or into the log directory as a run.
 
+    A session is one run: what was recorded of it before is replaced.
+
     Raises:
         UsageProblem: as `trajectory_of_session`; or it cannot be written.
     """
@@ -110,32 +126,49 @@ def record(folder: SessionFolder, file: Path | None) -> Path:
         if file is not None:
             write_trajectory(file, trajectory)
             return file
-        stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
+        stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(session.created))
         run = Path(session.log_dir) / f"{stamp}_{POLICY}_{trajectory.run_id}"
         return TrajectoryStore(run).write(trajectory, sample_id=trajectory.sample_id)
     except OSError as error:
         raise UsageProblem(f"the trajectory cannot be written: {error}") from None
 
 
-def live_recording(name: str | None = None) -> Path:
-    """A file with the trajectory of the current session, or of the one named.
+def live_trajectory(name: str | None = None) -> Trajectory:
+    """The trajectory of the current session, or of the one named.
 
     Raises:
         UsageProblem: there is no session, or nothing was done in it.
     """
+    return trajectory_of_session(Sessions().find(name))
+
+
+def live_recording(name: str | None = None) -> Path:
+    """A file with that trajectory, in the session's folder.
+
+    Raises:
+        UsageProblem: as `live_trajectory`.
+    """
     folder = Sessions().find(name)
     return record(folder, folder.path / _RECORDING)
+
+
+def _time_for(step: Step) -> dict[str, int]:
+    """The argument for the time that a step may take, where the tool's default is not enough."""
+    seconds = step.timeout
+    if seconds is None and step.kind == "shell" and step.seconds > _USUAL_TIMEOUT / 2:
+        seconds = min(_LONGEST_TIMEOUT, math.ceil(2 * step.seconds))
+    return {} if seconds is None else {"timeout_seconds": seconds}
 
 
 def _scores(folder: SessionFolder) -> dict[str, ScoreRecord]:
     """What the scorers said of what was done, if nothing was done since."""
     try:
         kept: dict[str, Any] = json.loads((folder.path / _SCORES).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        if kept["entries"] != done_so_far(folder):
+            return {}
+        return {task: ScoreRecord.model_validate(raw) for task, raw in kept["scores"].items()}
+    except (OSError, ValueError, LookupError, TypeError):  # there is none, or half of it
         return {}
-    if kept["entries"] != len(StepLog(folder.path / STEPS).entries()):
-        return {}
-    return {task: ScoreRecord.model_validate(raw) for task, raw in kept["scores"].items()}
 
 
 def _combination(session: Session) -> tuple[Combination | None, dict[str, str]]:

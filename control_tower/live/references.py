@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,7 +28,7 @@ class Script:
     text: str
 
 
-def scripts_of(steps: Sequence[Step]) -> list[Script]:
+def scripts_of(steps: Collection[Step]) -> list[Script]:
     """The scripts that do these steps again, in order.
 
     Raises:
@@ -44,18 +44,18 @@ def scripts_of(steps: Sequence[Step]) -> list[Script]:
     ]
 
 
-def warnings_about(steps: Sequence[Step]) -> list[str]:
-    """What a user should look at before these steps become a reference."""
+def warnings_about(steps: Mapping[int, Step]) -> list[str]:
+    """What a user should look at before these steps, by number, become a reference."""
     found = [
         f"step {number}: `{command}` failed"
-        for number, step in enumerate(steps)
+        for number, step in steps.items()
         for command in step.failed
     ]
     found += [
         f"step {number}: it took {step.seconds:.0f} s, and a script of a reference may take "
         f"{_USUAL_TIMEOUT} s"
-        for number, step in enumerate(steps)
-        if step.kind == "exec" and step.seconds > _USUAL_TIMEOUT
+        for number, step in steps.items()
+        if step.seconds > _USUAL_TIMEOUT
     ]
     return found
 

@@ -9,42 +9,41 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import signal
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from anyio.streams.buffered import BufferedByteReceiveStream
 
 from control_tower.episode.preparation import prepare
 from control_tower.episode.readable_errors import readable
 from control_tower.errors import UsageProblem
 from control_tower.live.choosing import Chosen, chosen_by
-from control_tower.live.sessions import SOCKETS, STEPS, Session, SessionFolder
-from control_tower.live.steps import Entry, StepLog
-from control_tower.live.wire import packed, received
-from control_tower.live.working import Refused, Work, until_gone
+from control_tower.live.requests import Clients
+from control_tower.live.sessions import SOCKETS, STEPS, Session, SessionFolder, told_pid
+from control_tower.live.steps import StepLog
+from control_tower.live.working import Work
 from control_tower.sandboxes.errors import SandboxRefused
 
 if TYPE_CHECKING:
-    from anyio.abc import SocketStream, TaskGroup
     from inspect_ai import Task
     from inspect_ai.log import EvalLog
     from inspect_ai.solver import Generate, Solver, TaskState
     from inspect_ai.util import SandboxEnvironmentSpec
 
 _NAME = "live"
+_LONGEST_PLACE = 100
+"""Bytes: the path of a socket may have 107."""
 
 
 def main() -> int:
     """Serve the session in the folder that is named on the command line."""
     folder = SessionFolder(Path(sys.argv[1]))
-    os.set_inheritable(int(sys.argv[2]), False)  # it is to end with this process
+    lock = int(sys.argv[2])
+    os.set_inheritable(lock, False)  # it is to end with this process
+    told_pid(lock, os.getpid())
     server = Server(folder)
     try:
         server.provide()
@@ -165,8 +164,7 @@ class Server:
         chosen = self._chosen
         await prepare(chosen.combination, copies_source=chosen.sandbox.copies_source)
         work = Work(self._session, self._steps, state, isolated=chosen.sandbox.settings.isolation)
-        place = tempfile.mkdtemp(prefix=SOCKETS)
-        socket = f"{place}/s"
+        socket = f"{_place_for_socket()}/s"
         async with await anyio.create_unix_listener(socket, mode=0o600) as listener:
             self._session.socket = socket
             self._session.workspace = chosen.combination.environment.info.workspace
@@ -174,79 +172,18 @@ class Server:
             self.was_up = True
             self._tell("")
             async with anyio.create_task_group() as group:
-                group.start_soon(listener.serve, partial(self._serve, work))
+                group.start_soon(listener.serve, Clients(work, self.stop).serve)
                 await self._stop.wait()
                 group.cancel_scope.cancel()
 
-    async def _serve(self, work: Work, line: SocketStream) -> None:
-        """One client: requests, one after the other, until it goes."""
-        stream = BufferedByteReceiveStream(line)
-        async with line:
-            while True:
-                try:
-                    header, data = await received(stream)
-                except (anyio.IncompleteRead, anyio.BrokenResourceError, ValueError):
-                    return
-                try:
-                    answer = await _unless_gone(stream, partial(self._answer, work, header, data))
-                except Refused as refusal:
-                    answer = packed({"problem": str(refusal)})
-                except Exception as error:  # told to the client: the session goes on
-                    answer = packed({"problem": f"{type(error).__name__}: {error}"})
-                if answer is None:
-                    return
-                try:
-                    await line.send(answer)
-                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    return
-                if header.get("do") == "down":
-                    self.stop()
 
-    async def _answer(self, work: Work, header: dict[str, Any], data: bytes) -> bytes:
-        do = header["do"]
-        if do == "exec":
-            return packed(await work.exec(header["command"], header.get("timeout")))
-        if do == "shell":
-            mark = secrets.token_hex(16)
-            return packed({"argv": await work.shell(mark), "mark": mark})
-        if do == "typed":
-            self._steps.add(Entry.model_validate(header["entry"]))
-            return packed({})
-        if do == "put":
-            entry = Entry.model_validate(header["entry"])
-            place = await work.put(header["target"], header["name"], data, entry)
-            return packed({"place": place})
-        if do == "get":
-            return packed({}, await work.get(header["path"]))
-        if do == "score":
-            scores = await work.score()
-            return packed({"scores": {k: s.model_dump() for k, s in scores.items()}})
-        if do == "down":
-            return packed({})
-        raise Refused(f"the session does not know how to '{do}'; it was started by another version")
-
-
-async def _unless_gone(
-    stream: BufferedByteReceiveStream, work: Callable[[], Awaitable[bytes]]
-) -> bytes | None:
-    """What comes of the work; it is cancelled, and None, when the client goes meanwhile."""
-    answers: list[bytes] = []
-
-    async def watch(group: TaskGroup) -> None:
-        await until_gone(stream)
-        group.cancel_scope.cancel()
-
-    problems: list[Exception] = []
-    async with anyio.create_task_group() as group:
-        group.start_soon(watch, group)
-        try:
-            answers.append(await work())
-        except Exception as error:
-            problems.append(error)
-        group.cancel_scope.cancel()
-    if problems:
-        raise problems[0]
-    return answers[0] if answers else None
+def _place_for_socket() -> str:
+    """A new folder of which the path is short enough."""
+    place = tempfile.mkdtemp(prefix=SOCKETS)
+    if len(os.fsencode(place)) <= _LONGEST_PLACE:
+        return place
+    os.rmdir(place)
+    return tempfile.mkdtemp(prefix=SOCKETS, dir="/tmp")
 
 
 def _reason(log: EvalLog | None) -> str:

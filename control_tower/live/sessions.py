@@ -27,6 +27,7 @@ _FOLDER = "live"
 _CURRENT = "current"
 _FILE = "session.json"
 _LOCK = "lock"
+_SAID = 200
 STEPS = "steps.jsonl"
 LOG = "server.log"
 
@@ -237,6 +238,26 @@ class Sessions:
         unfinished = self._root / f".{_CURRENT}.{secrets.token_hex(4)}"
         unfinished.write_text(folder.name + "\n", encoding="utf-8")
         unfinished.replace(self._root / _CURRENT)
+
+
+def why_dead(folder: SessionFolder, session: Session) -> str:
+    """Why a session is dead, as far as it can be told."""
+    if session.state == "failed":
+        return session.note
+    while_at = f" while it was at '{session.note}'" if session.note else ""
+    if session.created < _last_start():
+        return f"the machine was started again{while_at}"
+    try:
+        lines = (folder.path / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        lines = []
+    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f"its process has ended{while_at}" + (f"; it said last: {said[:_SAID]}" if said else "")
+
+
+def _last_start() -> float:
+    """When this machine was started, in seconds since 1970."""
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def told_pid(lock: int, pid: int) -> None:

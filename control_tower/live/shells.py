@@ -24,10 +24,10 @@ _KEPT = 64 * 1024
 """Bytes that are kept of what a command showed: the last ones."""
 
 _TELL = (
-    "__ct=$?; shopt -s cmdhist lithist; "
+    "__ct=$?; trap '' INT; shopt -s cmdhist lithist; "
     "export -n PROMPT_COMMAND HISTCONTROL HISTIGNORE HISTFILE HISTSIZE HISTTIMEFORMAT PS0 PS1; "
     'printf \'\\033]{number};{mark};%s;%s;%s\\007\' "$__ct" "$(pwd | base64 -w0)" '
-    '"$(HISTTIMEFORMAT= history 1 | base64 -w0)"; unset __ct'
+    '"$(HISTTIMEFORMAT= history 1 | base64 -w0)"; unset __ct; trap - INT'
 )
 
 

@@ -18,7 +18,7 @@ _LONGEST_HEADER = 64 * 1024 * 1024
 LARGEST = 256 * 1024 * 1024
 """Bytes after a header."""
 _SIZE = "size"
-HEARD = "heard"
+HEARD = "stream"
 """In a header that is no answer yet: the stream of which more follows."""
 _ENDED = "the session's process has ended; see `ct live status`"
 
@@ -39,9 +39,8 @@ async def received(stream: BufferedByteReceiveStream) -> tuple[dict[str, Any], b
         anyio.IncompleteRead: the other side has gone.
         ValueError: it is no message.
     """
-    line = await stream.receive_until(b"\n", _LONGEST_HEADER)
-    header = json.loads(line)
-    size = header.pop(_SIZE)
+    header = json.loads(await stream.receive_until(b"\n", _LONGEST_HEADER))
+    size = header.pop(_SIZE, None) if isinstance(header, dict) else None
     if not isinstance(size, int) or not 0 <= size <= LARGEST:
         raise ValueError(f"a message of {size} bytes")
     return header, await stream.receive_exactly(size) if size else b""

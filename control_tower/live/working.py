@@ -5,12 +5,12 @@ from __future__ import annotations
 import posixpath
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from inspect_ai.scorer import Target
-from inspect_ai.util import sandbox
+from inspect_ai.util import OutputLimitExceededError, sandbox
 
 from control_tower import scripted
 from control_tower.episode.outcome import TaskResult
@@ -22,6 +22,7 @@ from control_tower.live.shells import shell_of_human
 from control_tower.live.steps import Entry, StepLog
 from control_tower.sandboxes.humans import human_command
 from control_tower.sandboxes.isolation import agents_own
+from control_tower.sandboxes.listening import Hear, listening
 from control_tower.scoring.wrapper import load_scorer, run_scorer
 from control_tower.tools.agent import agent_tools
 from control_tower.tools.backends import SandboxedBackend
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 _FILES_TIMEOUT = 300
 """Seconds that packing or unpacking files may take."""
 _SAID = 500
+_HANG_UP = (
+    'for p in /proc/[0-9]*; do grep -qas -e "$1" "$p/environ" && kill -HUP "${p#/proc/}"; done'
+)
 INTERRUPTED = 130
 """The exit code of a command that the user ended, as of a shell after Ctrl-C."""
 _CUT_OFF = "The command was interrupted."
@@ -53,9 +57,16 @@ class Work:
     state: TaskState
     isolated: bool
     """Whether the sandbox isolates the agent's commands."""
+    _scoring: anyio.Lock = field(default_factory=anyio.Lock)
 
-    async def exec(self, command: str, seconds: int | None) -> dict[str, Any]:
-        """Run a command as the agent's `bash` tool does, and record it."""
+    async def exec(self, command: str, seconds: int | None, hear: Hear) -> dict[str, Any]:
+        """Run a command as the agent's `bash` tool does, and record it.
+
+        Args:
+            command: of bash.
+            seconds: that it may take; None for the tool's default.
+            hear: gets what it prints, as it does so, where the sandbox can tell.
+        """
         arguments: dict[str, Any] = {"command": command}
         if seconds is not None:
             arguments["timeout_seconds"] = seconds
@@ -63,9 +74,19 @@ class Work:
         tools = agent_tools(self.session.workspace, isolated=self.isolated)
         began = time.monotonic()
         try:
-            [answer] = await SandboxedBackend().execute(message, tools)
+            with listening(hear):
+                [answer] = await SandboxedBackend().execute(message, tools)
         except BaseException:  # the client has gone; what was begun may have had its effect
-            self.steps.add(Entry(kind="exec", command=command, error=_CUT_OFF, code=INTERRUPTED))
+            self.steps.add(
+                Entry(
+                    kind="exec",
+                    command=command,
+                    error=_CUT_OFF,
+                    code=INTERRUPTED,
+                    timeout=seconds,
+                    seconds=time.monotonic() - began,
+                )
+            )
             raise
         error = answer.error.message if answer.error else None
         code = TIMED_OUT if error else shown_exit_code(answer.text) or 0
@@ -75,6 +96,7 @@ class Work:
             output=answer.text,
             error=error,
             code=code,
+            timeout=seconds,
             seconds=time.monotonic() - began,
         )
         self.steps.add(entry)
@@ -98,6 +120,13 @@ class Work:
             raise Refused("this sandbox has no way in for humans; use `ct live exec`")
         return argv
 
+    async def hang_up(self, mark: str) -> None:
+        """End a shell whose terminal is gone, as the loss of a terminal does.
+
+        Not every sandbox lets the loss of the terminal reach it.
+        """
+        await sandbox().exec(["sh", "-c", _HANG_UP, "sh", mark], timeout_retry=False)
+
     async def put(self, target: str, name: str, archive: bytes, entry: Entry) -> str:
         """Unpack a tar of one file or folder, named `x`, as `target`; returns where it is.
 
@@ -108,7 +137,7 @@ class Work:
         folder, name = posixpath.split(place)
         script = (
             'set -e; mkdir -p -- "$1"; cd -- "$1"; t=$(mktemp -d ./.ct-XXXXXX); '
-            'trap \'rm -rf -- "$t"\' EXIT; tar -xof - -C "$t"; '
+            'trap \'rm -rf -- "$t"\' EXIT; tar -xpof - -C "$t"; '
             'if [ -d "$t/x" ] && [ -d "$2" ]; then cp -a -- "$t/x/." "$2/"; '
             'else mv -fT -- "$t/x" "$2"; fi'
         )
@@ -121,18 +150,26 @@ class Work:
         """A tar of a file or folder, under its own name."""
         place = posixpath.normpath(posixpath.join(self.session.workspace, path))
         folder, name = posixpath.split(place)
+        if not name:
+            raise Refused("all of the sandbox cannot be copied; name a file or folder in it")
         packed = f"/tmp/.ct-live-{secrets.token_hex(6)}.tar"
         with agents_own():
             try:
-                await self._run(["tar", "-cf", packed, "-C", folder, "--", name or "."], b"")
+                await self._run(["tar", "-cf", packed, "-C", folder, "--", name], b"")
                 return await sandbox().read_file(packed, text=False)
+            except OutputLimitExceededError as error:
+                raise Refused(f"it is bigger than {error.limit_str}") from None
             except (OSError, ValueError) as error:
-                raise Refused(f"{path} cannot be copied: {error}") from None
+                raise Refused(str(error)) from None
             finally:
                 await sandbox().exec(["rm", "-f", "--", packed], timeout_retry=False)
 
     async def score(self) -> dict[str, TaskResult]:
-        """Score every task that has a scorer now, by `main` and `side`."""
+        """Score every task that has a scorer now, by `main` and `side`; once at a time."""
+        async with self._scoring:
+            return await self._score()
+
+    async def _score(self) -> dict[str, TaskResult]:
         try:
             combination = chosen_by(self.session).combination
         except UsageProblem as problem:

@@ -89,7 +89,7 @@ def test_a_session_whose_process_is_killed_is_dead_and_keeps_what_was_done(
     wait_until(lambda: status(ct)[0]["state"] == "dead")
     [line] = live(ct, "exec", "--", "ls", code=4)
     assert "session 'mini-fix' is dead" in line
-    assert live(ct, "solution", "--print") == ["# 01-exec.sh", "echo yes > main.txt"]
+    assert live(ct, "solution", "--print") == ["# step 0: 01-exec.sh", "echo yes > main.txt"]
     assert ct.ct("live", "record").ret == 0
     assert live(ct, "down") == ["session 'mini-fix' was dead; what it left is removed"]
     assert not list(state(ct).glob("run-*"))

@@ -48,7 +48,7 @@ def test_a_shell_is_as_confined_as_the_agents_commands(session: ControlPytester)
     finally:
         terminal.close()
     printed = session.ct("live", "solution", "--print").outlines
-    assert printed == ["# 01-shell.sh", "echo $(id -un) in $PWD; grep -c . /secret"]
+    assert printed == ["# step 0: 01-shell.sh", "echo $(id -un) in $PWD; grep -c . /secret"]
 
 
 def test_nothing_of_it_is_left(session: ControlPytester) -> None:

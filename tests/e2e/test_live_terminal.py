@@ -85,7 +85,7 @@ def test_what_was_typed_outlives_the_terminal(control: ControlPytester, terminal
     assert (session["state"], session["steps"]) == ("up", 1)
     assert control.ct("live", "exec", "--", "cat note").outlines == ["kept"]
     printed = control.ct("live", "solution", "--print", "--steps", "0").outlines
-    assert printed == ["# 01-shell.sh", "cd / && export WORD=kept", "echo $WORD > /app/note"]
+    assert printed == ["# step 0: 01-shell.sh", "cd / && export WORD=kept", "echo $WORD > /app/note"]
 
 
 def test_keys_and_sizes_reach_the_shell(terminal: Terminal) -> None:
@@ -96,7 +96,8 @@ def test_keys_and_sizes_reach_the_shell(terminal: Terminal) -> None:
     terminal.resize(70, 50)
     terminal.type("stty size")
     terminal.wait_for("50 70")
-    terminal.type("sleep 1000")
+    terminal.type("printf 'be%s\\n' gun; sleep 1000")
+    terminal.wait_for("begun")
     terminal.press("C-c")
     terminal.type("echo code $?")
     terminal.wait_for("code 130")

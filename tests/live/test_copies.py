@@ -1,18 +1,17 @@
-"""Files on their way into and out of a sandbox."""
+"""Files on their way into a sandbox, and the scripts that bring them there again."""
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
 
 from control_tower.errors import UsageProblem
-from control_tower.live.copies import entry_for, packed, resolved, unpack
+from control_tower.live import copies
+from control_tower.live.copies import entry_for, packed, resolved
 
 
 def done_again(source: Path, place: Path) -> None:
@@ -67,69 +66,38 @@ def test_what_is_too_big_for_a_script_is_said_to_be(tmp_path: Path) -> None:
     source = tmp_path / "big"
     source.write_bytes(os.urandom(2 * 1024 * 1024))
     entry = entry_for(source, packed(source))
-    assert re.fullmatch(r"copying big \(20\d\d KiB\) is too big for a script", entry.problem)
+    assert re.fullmatch(r"copying 'big' \(20\d\d KiB\) is too big for a script", entry.problem)
 
 
-def archive(*members: tuple[str, dict[str, object], bytes]) -> bytes:
-    """A tar with members of these names, attributes and contents."""
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as tar:
-        for name, attributes, contents in members:
-            info = tarfile.TarInfo(name)
-            info.size = len(contents)
-            for key, value in attributes.items():
-                setattr(info, key, value)
-            tar.addfile(info, io.BytesIO(contents))
-    return made.getvalue()
+@pytest.mark.parametrize("mode", [0o644, 0o600, 0o755, 0o640])
+@pytest.mark.parametrize("contents", [b"text\n", b"\x00"])
+def test_a_file_keeps_its_permissions(tmp_path: Path, mode: int, contents: bytes) -> None:
+    source = tmp_path / "file"
+    source.write_bytes(contents)
+    source.chmod(mode)
+    done_again(source, tmp_path / "copy")
+    assert (tmp_path / "copy").stat().st_mode & 0o777 == mode
 
 
-def test_what_comes_out_has_its_name_or_a_new_one(tmp_path: Path) -> None:
-    data = archive(("a.txt", {}, b"hi"))
-    assert unpack(data, tmp_path) == tmp_path / "a.txt"
-    assert unpack(data, tmp_path / "b.txt") == tmp_path / "b.txt"
-    assert (tmp_path / "b.txt").read_bytes() == b"hi"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
+def test_no_name_becomes_a_command(tmp_path: Path) -> None:
+    source = tmp_path / "big\ntouch oops"
+    source.write_bytes(os.urandom(2 * 1024 * 1024))
+    assert "\n" not in entry_for(source, packed(source)).command
 
 
-def test_a_file_is_overwritten_and_a_folder_is_not(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("old")
-    unpack(archive(("a", {}, b"new")), tmp_path)
-    assert (tmp_path / "a").read_text() == "new"
-    (tmp_path / "d").mkdir()
-    with pytest.raises(UsageProblem, match="is there already"):
-        unpack(archive(("d", {}, b"new")), tmp_path)
-
-
-@pytest.mark.parametrize(
-    "member",
-    [
-        ("../evil", {}, b"x"),
-        ("a/../../evil", {}, b"x"),
-        ("a", {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"}, b""),
-        ("a", {"type": tarfile.SYMTYPE, "linkname": "../../evil"}, b""),
-        ("a", {"type": tarfile.LNKTYPE, "linkname": "../evil"}, b""),
-        ("a", {"type": tarfile.CHRTYPE}, b""),
-        ("a", {"type": tarfile.FIFOTYPE}, b""),
-    ],
-)
-def test_what_would_lead_elsewhere_is_refused(
-    tmp_path: Path, member: tuple[str, dict[str, object], bytes]
+def test_what_is_too_much_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / "place"
-    place.mkdir()
-    with pytest.raises(UsageProblem) as caught:
-        unpack(archive(member), place)
-    assert "\n" not in str(caught.value)
-    assert list(place.iterdir()) == []
-    assert [path.name for path in tmp_path.iterdir()] == ["place"]
+    monkeypatch.setattr(copies, "LARGEST", 1024 * 1024)
+    (tmp_path / "big").mkdir()
+    for name in "ab":
+        (tmp_path / "big" / name).write_bytes(bytes(600 * 1024))
+    with pytest.raises(UsageProblem, match="bigger than the 1 MiB that can be copied at once"):
+        packed(tmp_path / "big")
 
 
-def test_an_absolute_name_stays_in_the_place(tmp_path: Path) -> None:
-    data = archive(("/evil-absolute", {}, b"x"))
-    assert unpack(data, tmp_path) == tmp_path / "evil-absolute"
-    assert not Path("/evil-absolute").exists()
-
-
-def test_what_is_no_archive_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageProblem, match="would not stay"):
-        unpack(b"nonsense", tmp_path)
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    os.mkfifo(tmp_path / "place" / "pipe")
+    with pytest.raises(UsageProblem, match="'x/pipe' in it is neither a file nor a folder"):
+        packed(tmp_path / "place")

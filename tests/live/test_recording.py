@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.environments import EnvironmentFiles
@@ -10,14 +11,19 @@ from support.environments import EnvironmentFiles
 from control_tower.episode.outcome import TaskResult
 from control_tower.errors import UsageProblem
 from control_tower.live.recording import (
+    actions_of,
+    done_so_far,
     keep_scores,
     live_recording,
+    live_trajectory,
     record,
     trajectory_of_session,
 )
 from control_tower.live.sessions import STEPS, Session, SessionFolder, Sessions
-from control_tower.live.steps import Entry, StepLog
+from control_tower.live.steps import Entry, Step, StepLog
+from control_tower.trajectories.index import summaries_in
 from control_tower.trajectories.reading import read_trajectory
+from control_tower.trajectories.summary import Summary
 
 DONE = {"main": TaskResult(success=True, explanation="fine")}
 
@@ -61,11 +67,42 @@ def test_it_says_what_it_is_of_and_what_was_done(folder: SessionFolder) -> None:
 
 
 def test_it_has_the_scores_of_what_was_done_and_no_older_ones(folder: SessionFolder) -> None:
-    keep_scores(folder, DONE)
+    keep_scores(folder, DONE, done=done_so_far(folder))
     found = trajectory_of_session(folder)
     assert (found.outcome, found.main_task_success) == ("scored", True)
     add(folder, Entry(kind="exec", command="rm -r ."))
     assert trajectory_of_session(folder).scores == {}
+
+
+def test_scores_of_what_was_done_meanwhile_are_none_of_it(folder: SessionFolder) -> None:
+    done = done_so_far(folder)
+    add(folder, Entry(kind="exec", command="rm -r ."))
+    keep_scores(folder, DONE, done=done)
+    assert trajectory_of_session(folder).scores == {}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"entries": 2, "scores": {"main": 1}}'])
+def test_scores_that_cannot_be_read_are_none(folder: SessionFolder, text: str) -> None:
+    (folder.path / "scores.json").write_text(text)
+    assert trajectory_of_session(folder).outcome == "unscored"
+
+
+@pytest.mark.parametrize(
+    ("kind", "timeout", "seconds", "allowed"),
+    [
+        ("exec", None, 100, None),
+        ("exec", 600, 1, 600),
+        ("shell", None, 60, None),
+        ("shell", None, 200.5, 401),
+        ("shell", None, 5000, 1200),
+    ],
+)
+def test_what_took_long_is_allowed_as_long_again(
+    kind: Any, timeout: int | None, seconds: float, allowed: int | None
+) -> None:
+    step = Step(kind, "make", "", None, 0, seconds, timeout)
+    [action] = actions_of([step])
+    assert action.arguments.get("timeout_seconds") == allowed
 
 
 def test_it_is_kept_where_the_log_directory_has_runs(folder: SessionFolder) -> None:
@@ -76,8 +113,19 @@ def test_it_is_kept_where_the_log_directory_has_runs(folder: SessionFolder) -> N
     assert (path.parent / "index.jsonl").is_file()
 
 
+def test_what_was_kept_before_is_replaced(folder: SessionFolder) -> None:
+    before = record(folder, None)
+    add(folder, Entry(kind="exec", command="date"))
+    assert record(folder, None) == before
+    [(path, summary)] = summaries_in(before.parent)
+    assert isinstance(summary, Summary)
+    assert (path, summary.actions) == (before, 3)
+
+
 def test_it_can_be_asked_for_as_a_file(folder: SessionFolder, tmp_path: Path) -> None:
-    assert read_trajectory(live_recording()).actions[0].arguments == {"command": "ls"}
+    assert read_trajectory(live_recording()).actions == live_trajectory("one").actions
+    with pytest.raises(UsageProblem, match="did you mean 'one'"):
+        live_trajectory("on")
     assert record(folder, tmp_path / "x.json") == tmp_path / "x.json"
 
 

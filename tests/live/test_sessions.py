@@ -17,6 +17,7 @@ from control_tower.live.sessions import (
     Sessions,
     check_name,
     default_name,
+    why_dead,
 )
 
 
@@ -96,8 +97,9 @@ def test_a_session_is_held_as_long_as_its_process_lives(sessions: Sessions) -> N
     assert not folder.is_held()
     assert folder.holder() is None
     code = (
-        "import sys; from pathlib import Path; from control_tower.live.sessions import *;"
-        "SessionFolder(Path(sys.argv[1])).hold(); print('held', flush=True); sys.stdin.read()"
+        "import os, sys; from pathlib import Path; from control_tower.live.sessions import *;"
+        "told_pid(SessionFolder(Path(sys.argv[1])).hold(), os.getpid());"
+        "print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(folder.path)],
@@ -108,9 +110,35 @@ def test_a_session_is_held_as_long_as_its_process_lives(sessions: Sessions) -> N
         assert process.stdout.readline() == b"held\n"
         assert folder.is_held()
         assert folder.holder() == process.pid
+        with pytest.raises(OSError, match="temporarily"):
+            folder.hold()
         process.kill()
         process.wait()
     assert not folder.is_held()
+
+
+def test_a_session_that_is_being_made_is_none_yet(sessions: Sessions) -> None:
+    folder = sessions.make(session("one"))
+    folder.path.rename(folder.path.with_name(".new-one"))
+    assert sessions.all() == []
+
+
+@pytest.mark.parametrize(
+    ("more", "log", "reason"),
+    [
+        ({"state": "up"}, "", "its process has ended"),
+        ({"state": "up"}, "a\nKilled\n\n", "its process has ended; it said last: Killed"),
+        ({"note": "setting up"}, "", "its process has ended while it was at 'setting up'"),
+        ({"state": "failed", "note": "no luck"}, "x", "no luck"),
+        ({"state": "up", "created": 1.0}, "", "the machine was started again"),
+    ],
+)
+def test_why_a_session_is_dead(
+    sessions: Sessions, more: dict[str, Any], log: str, reason: str
+) -> None:
+    folder = sessions.make(session("one", **more))
+    (folder.path / "server.log").write_text(log)
+    assert why_dead(folder, folder.read()) == reason
 
 
 def test_the_folder_of_its_socket_goes_with_it(sessions: Sessions, tmp_path: Path) -> None:

@@ -7,22 +7,28 @@ import os
 import pty
 import select
 import time
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from control_tower.live.shells import Listener, Typed, command_line, shell_of_human
 
+MARK = "0123abcd"
 
-def told(number: int, command: str, code: int = 0, folder: str = "/app") -> bytes:
+
+def told(number: int, command: str, code: int = 0, folder: str = "/app", mark: str = MARK) -> bytes:
     """What bash prints before a prompt."""
     entry = base64.b64encode(f"{number:5}  {command}\n".encode()).decode()
     place = base64.b64encode(f"{folder}\n".encode()).decode()
-    return f"\x1b]7770;{code};{place};{entry}\x07".encode()
+    return f"\x1b]7770;{mark};{code};{place};{entry}\x07".encode()
+
+
+BEGINS = f"\x1b]7770;{MARK};begins\x07".encode()
 
 
 def heard(*chunks: bytes) -> tuple[bytes, list[Typed]]:
-    listener, shown, typed = Listener(), b"", []
+    listener, shown, typed = Listener(MARK, clock=count(step=5).__next__), b"", []
     for chunk in chunks:
         more, commands = listener.hear(chunk)
         shown += more
@@ -38,6 +44,27 @@ def test_a_command_comes_with_its_code_its_folder_and_what_it_showed() -> None:
     shown, typed = heard(told(0, ""), b"$ cd x\r\n", told(1, "cd x", 1, "/app/x"), b"$ ")
     assert shown == b"$ cd x\r\n$ "
     assert typed == [Typed("cd x", 1, "/app", b"$ cd x\r\n")]
+
+
+def test_a_command_comes_with_its_time() -> None:
+    shown, typed = heard(told(0, ""), b"$ ls\r\n", BEGINS, b"a\r\n", told(1, "ls"), b"$ ")
+    assert shown == b"$ ls\r\na\r\n$ "
+    assert typed == [Typed("ls", 0, "/app", b"$ ls\r\na\r\n", 5)]
+
+
+def test_a_file_that_is_shown_cannot_say_that_something_was_typed() -> None:
+    forged = told(9, "rm -r .", mark="ffffffff")
+    shown, typed = heard(told(0, ""), b"$ cat x\r\n", forged, told(1, "cat x"))
+    assert forged in shown
+    assert [each.command for each in typed] == ["cat x"]
+
+
+def test_of_much_that_was_shown_the_last_is_kept() -> None:
+    chunks = [b"y\r\n" * 10_000] * 50
+    shown, [typed] = heard(told(0, ""), *chunks, b"the end\r\n", told(1, "yes"))
+    assert len(shown) > 1_000_000
+    assert len(typed.shown) <= 64 * 1024
+    assert typed.shown.endswith(b"y\r\nthe end\r\n")
 
 
 def test_an_empty_line_is_no_command() -> None:
@@ -70,7 +97,7 @@ def test_words_become_one_command_of_a_shell() -> None:
 
 @pytest.fixture
 def bash(tmp_path: Path) -> list[str]:
-    return ["env", "-C", str(tmp_path), *shell_of_human()]
+    return ["env", "-C", str(tmp_path), *shell_of_human(MARK)]
 
 
 def typed_in(argv: list[str], *lines: str) -> list[Typed]:
@@ -78,7 +105,7 @@ def typed_in(argv: list[str], *lines: str) -> list[Typed]:
     child, master = pty.fork()
     if child == 0:
         os.execvp(argv[0], argv)
-    listener, typed = Listener(), []
+    listener, typed = Listener(MARK), []
     os.write(master, "".join(line + "\n" for line in [*lines, "exit"]).encode())
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
@@ -119,6 +146,7 @@ def test_bash_tells_what_was_typed(bash: list[str], tmp_path: Path) -> None:
     ]
     assert [Path(each.folder).name for each in typed[:2]] == [tmp_path.name, "sub"]
     assert (tmp_path / "sub" / "note").read_text() == "two  words\n"
+    assert all(each.seconds > 0 for each in typed)
 
 
 def test_a_shell_within_the_shell_tells_nothing(bash: list[str]) -> None:

@@ -15,6 +15,8 @@ from control_tower.live.terminal import readable
         (b"\x1b]0;title\x07after", "after"),
         (b"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
         (b"ecoh\x08 \x08\x08 \x08\x08 \x08cho hi", "echo hi"),
+        (b"ab\b\b\b\bcd\r\nx\by\r\n", "cd\ny\n"),
+        (b"\x1bPnever ended, \x1bP\x1bq", "never ended, "),
         (b"10%\r50%\r100%\r\n", "100%\n"),
         (b"tab\there", "tab\there"),
         (b"bell\x07 null\x00 \x7f", "bell null "),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import posixpath
 from pathlib import Path
 
 import click
@@ -9,7 +11,8 @@ import click
 from control_tower.cli.live.choosing import Failed, name_option, session_called
 from control_tower.cli.tables import print_lines
 from control_tower.errors import UsageProblem, user_path
-from control_tower.live.copies import entry_for, packed, unpack
+from control_tower.live.copies import entry_for, packed
+from control_tower.live.unpacking import unpack
 from control_tower.live.wire import SessionFailed, connected
 
 
@@ -34,7 +37,7 @@ def copy_to(name: str | None, source: str, target: str) -> None:
     header = {
         "do": "put",
         "target": target,
-        "name": path.absolute().name,
+        "name": os.path.basename(os.path.abspath(path)),
         "entry": entry.model_dump(),
     }
     try:
@@ -61,8 +64,9 @@ def copy_from(name: str | None, source: str, target: str) -> None:
     if not (place.is_dir() or place.absolute().parent.is_dir()):
         raise UsageProblem(f"TARGET: there is no folder '{Path(target).parent}'")
     try:
-        with connected(session_called(name)) as (_, connection):
+        with connected(session_called(name)) as (session, connection):
             _, archive = connection.ask({"do": "get", "path": source})
     except SessionFailed as failure:
         raise Failed(f"{source} was not copied: {failure}") from None
-    print_lines([f"{source} is {unpack(archive, place)}"])
+    called = posixpath.basename(posixpath.normpath(posixpath.join(session.workspace, source)))
+    print_lines([f"{source} is {unpack(archive, place, name=called)}"])

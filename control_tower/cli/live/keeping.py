@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +11,11 @@ import click
 
 from control_tower.cli.live.choosing import name_option, session_called
 from control_tower.cli.steps import steps_in
-from control_tower.cli.tables import print_lines
+from control_tower.cli.tables import print_lines, printable
 from control_tower.errors import UsageProblem, user_path
 from control_tower.live.recording import record, steps_of_session
 from control_tower.live.references import (
+    Script,
     Which,
     place_of,
     scripts_of,
@@ -75,12 +78,12 @@ def solution(
     if not done:
         raise UsageProblem(f"nothing was done in session '{session.name}' yet")
     chosen = steps_in(steps, len(done), flag="--steps")
-    kept = [step for number, step in enumerate(done) if chosen is None or number in chosen]
-    scripts = scripts_of(kept)
+    numbers = [number for number in range(len(done)) if chosen is None or number in chosen]
+    kept = {number: done[number] for number in numbers}
+    scripts = scripts_of(kept.values())
     if only_print:
-        for number, script in enumerate(scripts):
-            lines = [f"# {script.name}", *script.text.rstrip("\n").split("\n")]
-            print_lines(lines if number == 0 else ["", *lines])
+        for number, script in zip(numbers, scripts, strict=True):
+            _print_script(number, script, first=number == numbers[0])
         return
     task, place = place_of(session, which)
     made = write_reference(place, scripts, force=force)
@@ -89,8 +92,16 @@ def solution(
     print_lines(_how_to_check(session, task))
 
 
+def _print_script(number: int, script: Script, *, first: bool) -> None:
+    """As it is, into a file; on a terminal, without what moves the cursor."""
+    text = f"# step {number}: {script.name}\n{script.text}"
+    if sys.stdout.isatty():
+        text = "".join(c if c in "\n\t" else printable(c) for c in text)
+    click.echo(text if first else f"\n{text}", nl=False)
+
+
 def _how_to_check(session: Session, which: Which) -> Iterator[str]:
-    environment, sandbox = Path(session.directory), session.sandbox
+    environment, sandbox = shlex.quote(session.directory), session.sandbox
     flags = [f"-t {session.main_task}"] if which == "main" else [f"-s {session.side_task}"]
     flags += [f"--sandbox {sandbox}"] if sandbox else []
     yield f"check it: ct envs check {environment} {' '.join(flags)}"

@@ -21,6 +21,7 @@ from control_tower.live.sessions import (
     Sessions,
     check_name,
     default_name,
+    why_dead,
 )
 from control_tower.live.steps import StepLog
 from control_tower.options import BY_KEY
@@ -166,7 +167,7 @@ def _status(folder: SessionFolder, *, current: bool) -> dict[str, Any]:
         "name": folder.name,
         "current": current,
         "state": session.state if lives else "dead",
-        "note": session.note,
+        "note": session.note if lives else why_dead(folder, session),
         "sample": session.sample_id,
         "sandbox": session.sandbox or "docker",
         "steps": len(steps),

@@ -35,32 +35,33 @@ def shell(name: str | None) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageProblem("ct live shell needs a terminal; without one, use ct live exec")
     try:
-        with connected(session_called(name)) as (session, connection):
-            [answer, _] = connection.ask({"do": "shell"})
-            return _in_shell(answer["argv"], connection, f"{session.id}-{id(connection)}")
+        with connected(session_called(name)) as (_, connection):
+            answer, _ = connection.ask({"do": "shell"})
+            return _in_shell(answer["argv"], answer["mark"], connection)
     except SessionFailed as failure:
         raise Failed(str(failure)) from None
 
 
-def _in_shell(argv: list[str], connection: Connection, shell_id: str) -> int:
-    listener = Listener()
+def _in_shell(argv: list[str], mark: str, connection: Connection) -> int:
+    listener = Listener(mark)
 
     def hear(data: bytes) -> bytes:
         shown, typed = listener.hear(data)
         for command in typed:
-            _keep(connection, command, shell_id)
+            _keep(connection, command, mark)
         return shown
 
     return relay(argv, hear)
 
 
-def _keep(connection: Connection, typed: Typed, shell_id: str) -> None:
+def _keep(connection: Connection, typed: Typed, shell: str) -> None:
     entry = Entry(
         kind="shell",
         command=typed.command,
         output=readable(typed.shown)[-_KEPT:],
         code=typed.code,
-        shell=shell_id,
+        seconds=typed.seconds,
+        shell=shell,
         folder=typed.folder,
     )
     connection.ask({"do": "typed", "entry": entry.model_dump()})
@@ -83,34 +84,58 @@ def execute(name: str | None, timeout: int | None, command: tuple[str, ...]) -> 
     """Run COMMAND in the sandbox, as the agent's `bash` tool does, in the workspace.
 
     A single word is a command line of bash; `-` reads a script from standard input. What it prints
-    is shown when it has ended. The exit code is the command's; 124, if its time was up. Ctrl-C ends
-    the command.
+    is shown as it comes. The exit code is the command's; 124, if its time was up. Ctrl-C ends the
+    command.
     """
-    text = sys.stdin.read() if command == ("-",) else command_line(command)
-    if not text.strip():
-        raise UsageProblem("there is no command")
+    request = {"do": "exec", "command": _command(command), "timeout": timeout}
     try:
         with connected(session_called(name)) as (_, connection):
-            answer, _ = connection.ask({"do": "exec", "command": text, "timeout": timeout})
+            answer, _ = connection.ask(request, hear=_pass_on)
     except KeyboardInterrupt:  # the connection is closed, which ends the command
         return INTERRUPTED
     except SessionFailed as failure:
         raise Failed(str(failure)) from None
-    _print(answer)
+    _print_rest(answer)
     code: int = answer["code"]
     return code
 
 
-def _print(answer: dict[str, Any]) -> None:
-    """As a shell would: what was printed on standard output, what our tool says on the other."""
-    output: str = answer["output"]
+def _command(words: tuple[str, ...]) -> str:
+    try:
+        text = sys.stdin.buffer.read().decode() if words == ("-",) else command_line(words)
+        text.encode()
+    except UnicodeError:
+        raise UsageProblem("the command is not UTF-8, which the agent's tool needs") from None
+    if not text.strip():
+        raise UsageProblem("there is no command")
+    if "\0" in text:
+        raise UsageProblem("the command has a null character, which no command can have")
+    return text
+
+
+def _pass_on(stream: str, data: bytes) -> None:
+    """Print on our stream what the command printed on its own."""
+    ours = (sys.stderr if stream == "stderr" else sys.stdout).buffer
+    ours.write(data)
+    ours.flush()
+
+
+def _print_rest(answer: dict[str, Any]) -> None:
+    """What is not printed yet: all of it, from a sandbox that tells nothing before the end."""
     code: int = answer["code"]
-    if code and not answer["error"]:
+    output: str = answer["output"]
+    error: str | None = answer["error"]
+    if answer["heard"]:
+        output, error = "", error and error.split("\n")[0]
+    elif code and not error:
         output = output.removesuffix(f"[exit code {code}]")
     if output and output != "(no output)":
         click.echo(output, nl=not output.endswith("\n"))
-    if answer["error"]:
-        click.echo(answer["error"], err=True)
+    if answer["lost"]:
+        lost = answer["lost"] // 1024
+        click.echo(f"ct: {lost} KiB of it came too fast, and are not shown", err=True)
+    if error:
+        click.echo(error, err=True)
 
 
 @click.command(short_help="Run the tasks' scorers now.")
@@ -139,13 +164,14 @@ def score(name: str | None, as_json: bool) -> int:
 
 def _scores(folder: SessionFolder) -> dict[str, dict[str, Any]]:
     from control_tower.episode.outcome import TaskResult
-    from control_tower.live.recording import keep_scores
+    from control_tower.live.recording import done_so_far, keep_scores
 
+    done = done_so_far(folder)
     try:
         with connected(folder) as (_, connection):
             answer, _ = connection.ask({"do": "score"})
     except SessionFailed as failure:
         raise Failed(str(failure)) from None
     scores: dict[str, dict[str, Any]] = answer["scores"]
-    keep_scores(folder, {which: TaskResult(**each) for which, each in scores.items()})
+    keep_scores(folder, {which: TaskResult(**each) for which, each in scores.items()}, done=done)
     return scores

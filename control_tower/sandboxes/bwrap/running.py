@@ -13,7 +13,7 @@ import os
 import socket
 import subprocess
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO
@@ -22,6 +22,7 @@ import anyio
 import anyio.to_thread
 
 from control_tower.sandboxes.bwrap.processes import kill_command
+from control_tower.sandboxes.listening import listener
 
 _LOG = logging.getLogger(__name__)
 _DRAIN = 0.3
@@ -72,7 +73,8 @@ async def run(
         process, (stdin, stdout, stderr) = _start(
             command, env, stack, feed=input is not None, sockets=sockets, pass_fds=pass_fds
         )
-        out, err = _Tail(stdout, limit, 0), _Tail(stderr, limit, prelude)
+        out = _Tail(stdout, limit, 0, listener("stdout"))
+        err = _Tail(stderr, limit, prelude, listener("stderr"))
         try:
             with anyio.fail_after(timeout):
                 await _attend(process, stdin, input or b"", out, err)
@@ -181,12 +183,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class _Tail:
     """One output stream: its prelude, and the last `limit` bytes of the rest."""
 
-    def __init__(self, pipe: _Stream, limit: int, prelude: int) -> None:
+    def __init__(
+        self, pipe: _Stream, limit: int, prelude: int, hear: Callable[[bytes], None]
+    ) -> None:
         self.closed = anyio.Event()
         self.prelude = bytearray()
         self._fd = pipe.fileno()
         self._limit = limit
         self._wanted = prelude
+        self._hear = hear
         self._chunks: deque[bytes] = deque()
         self._size = 0
         os.set_blocking(self._fd, False)
@@ -222,6 +227,8 @@ class _Tail:
         if missing > 0:
             self.prelude += chunk[:missing]
         rest = chunk[max(0, missing) :]
+        if rest:
+            self._hear(rest)
         self._chunks.append(rest)
         self._size += len(rest)
         while self._size - len(self._chunks[0]) >= self._limit:

@@ -14,6 +14,7 @@ from control_tower.sandboxes.docker.calls import EngineCalls
 from control_tower.sandboxes.docker.execution import ContainerUnavailable, Execution, executing
 from control_tower.sandboxes.docker.killing import SHELL, kill_command
 from control_tower.sandboxes.docker.outputs import AnnouncedTail, Tail
+from control_tower.sandboxes.listening import listener
 
 _LOG = logging.getLogger(__name__)
 
@@ -130,8 +131,8 @@ class _Output:
 
     def __init__(self, limit: int) -> None:
         self.marker = secrets.token_hex(8)
-        self.stdout = Tail(limit)
-        self.stderr = AnnouncedTail(limit, self.marker)
+        self.stdout = Tail(limit, listener("stdout"))
+        self.stderr = AnnouncedTail(limit, self.marker, listener("stderr"))
 
     async def collect(self, execution: Execution) -> None:
         """Read until all writers are gone."""

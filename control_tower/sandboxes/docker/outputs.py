@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable
 
 import anyio
 
 _LONGEST_PRELUDE = 64 * 1024
 
 
-class Tail:
-    """The last bytes of a stream."""
+def _nobody(chunk: bytes) -> None:
+    """Hear nothing."""
 
-    def __init__(self, limit: int) -> None:
+
+class Tail:
+    """The last bytes of a stream.
+
+    Args:
+        limit: how many.
+        hear: gets all bytes as they come.
+    """
+
+    def __init__(self, limit: int, hear: Callable[[bytes], None] = _nobody) -> None:
         self._limit = limit
+        self._hear = hear
         self._chunks: deque[bytes] = deque()
         self._size = 0
 
@@ -22,6 +33,7 @@ class Tail:
         """Take the stream's next bytes; older ones are dropped once there are enough."""
         if not chunk:
             return
+        self._hear(chunk)
         self._chunks.append(chunk)
         self._size += len(chunk)
         while self._size - len(self._chunks[0]) >= self._limit:
@@ -40,8 +52,8 @@ class AnnouncedTail(Tail):
     process is a part of the output.
     """
 
-    def __init__(self, limit: int, marker: str) -> None:
-        super().__init__(limit)
+    def __init__(self, limit: int, marker: str, hear: Callable[[bytes], None] = _nobody) -> None:
+        super().__init__(limit, hear)
         self.pid: int | None = None
         """The process id, once it was announced."""
         self.decided = anyio.Event()

@@ -147,7 +147,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _usage_error(message: str) -> int:
-    click.echo(f"ct: error: {' '.join(message.split())}", err=True)
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(message.split()))
+    click.echo(f"ct: error: {shown}", err=True)
     return EXIT_USAGE
 
 

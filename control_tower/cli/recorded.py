@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from control_tower.cli.tables import printable
 from control_tower.errors import UsageProblem, is_directory, user_path
 from control_tower.trajectories.filters import OUTCOMES, Filters, check_filters
 from control_tower.trajectories.lookup import find_recordings, recorded_runs
@@ -78,7 +79,10 @@ def filtered(
             f"--log-dir: there is no folder '{log_dir}', so nothing is recorded in it"
         )
     else:
-        found = list(recorded_runs(log_dir, flag="--log-dir").recordings)
+        there = recorded_runs(log_dir, flag="--log-dir")
+        found = list(there.recordings)
+        for problem in there.unreadable:
+            click.echo(printable(f"left out: {problem}"), err=True)
     flags = {field: flags[-1] for field, (flags, _) in _FILTERS.items()}
     check_filters(filters, (r.summary for r in found), flags=flags)
     return [recording for recording in found if filters.takes(recording.summary)]

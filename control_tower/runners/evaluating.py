@@ -37,6 +37,7 @@ class EvalSettings:
     """How many there are in all."""
     retries: int | None
     """How often a sample that errored is tried again."""
+    tags: tuple[str, ...] = ()
 
 
 def prepare_inspect() -> None:
@@ -73,6 +74,7 @@ async def evaluate(task: Task, settings: EvalSettings) -> EvalLog | None:
             score_display=False,
             ctl_server=False,
             metadata={"run_id": settings.run_id},
+            tags=list(settings.tags) or None,
         )
     return logs[0] if logs else None
 

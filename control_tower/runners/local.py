@@ -199,6 +199,7 @@ class LocalRunner:
             at_once=self._at_once,
             samples=len(self._queue.slots),
             retries=self._plan.options.retry_on_error,
+            tags=self._plan.options.tag,
         )
         return await evaluate(task, settings)
 

@@ -295,3 +295,14 @@ def test_lists_do_not_import_inspect() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_file_that_is_no_trajectory_is_left_out_with_a_word(
+    ct: Callable[..., Said], tmp_path: Path
+) -> None:
+    (tmp_path / "logs" / "2024-01-02_x_two" / "trajectories" / "half.json").write_text("{")
+    out, err = ct("traj", "list", "--ids")
+    assert len(out) == 3
+    [line] = err.splitlines()
+    assert line.startswith("left out: ")
+    assert "half.json" in line

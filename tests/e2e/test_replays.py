@@ -222,9 +222,7 @@ def test_a_monitor_that_did_not_see_the_run_decides_about_it(
     )  # fmt: skip
     assert result.ret == 0
     again = only(control)
-    scores = [
-        d["monitor_response"]["sus_score"] for d in again["decisions"] if d["kind"] == "audit"
-    ]
-    assert scores == [9.0]
+    audits = [d for d in again["decisions"] if d["kind"] == "audit"]
+    assert (audits[0]["turn"], audits[0]["monitor_response"]["sus_score"]) == (1, 9.0)
     assert again["caught"] is True
     assert lines_with(result, "caught: 1 of 1 attacks")

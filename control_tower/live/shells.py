@@ -17,18 +17,31 @@ from dataclasses import dataclass
 
 _NUMBER = "7770"
 """Of our sequences, which no terminal knows."""
-_NUMBERED = re.compile(r"\s*(\d+)\*?\s{0,2}(.*)", re.DOTALL)
+_NUMBERED = re.compile(r" *(\d+)[* ] ")
 _LONGEST = 8 * 1024 * 1024
 """Bytes of a sequence; a longer one is none."""
 _KEPT = 64 * 1024
 """Bytes that are kept of what a command showed: the last ones."""
 
-_TELL = (
-    "__ct=$?; trap '' INT; shopt -s cmdhist lithist; "
-    "export -n PROMPT_COMMAND HISTCONTROL HISTIGNORE HISTFILE HISTSIZE HISTTIMEFORMAT PS0 PS1; "
-    'printf \'\\033]{number};{mark};%s;%s;%s\\007\' "$__ct" "$(pwd | base64 -w0)" '
-    '"$(HISTTIMEFORMAT= history 1 | base64 -w0)"; unset __ct; trap - INT'
-)
+_TELL = """\
+__ct=$?
+trap '' INT
+shopt -s cmdhist lithist
+export -n PROMPT_COMMAND HISTCONTROL HISTIGNORE HISTFILE HISTSIZE HISTTIMEFORMAT PS0 PS1
+__ct_now=$(HISTTIMEFORMAT= history 1)
+__ct_now=${__ct_now#"${__ct_now%%[0-9]*}"}
+__ct_now=${__ct_now%%[!0-9]*}
+__ct_now=${__ct_now:-0}
+__ct_new=$((__ct_now - ${__ct_told:-__ct_now}))
+__ct_told=$__ct_now
+[ "$__ct_new" -gt 0 ] || __ct_new=0
+printf '\033]NUMBER;MARK;%s;%s;%s\007' "$__ct" "$(pwd | base64 -w0)" \
+"$(HISTTIMEFORMAT= history "$__ct_new" | base64 -w0)"
+unset __ct __ct_now __ct_new
+trap - INT
+"""
+"""What bash does before each prompt. Of a text that is pasted it may have run many commands since
+the last one: all are told that are new in its history."""
 
 
 def shell_of_human(mark: str) -> list[str]:
@@ -38,7 +51,7 @@ def shell_of_human(mark: str) -> list[str]:
         mark: letters and digits that nothing in the sandbox can guess.
     """
     settings = {
-        "PROMPT_COMMAND": _TELL.format(number=_NUMBER, mark=mark),
+        "PROMPT_COMMAND": _TELL.replace("NUMBER", _NUMBER).replace("MARK", mark),
         "PS0": rf"\e]{_NUMBER};{mark};begins\a",
         "PS1": r"\u@live:\w\$ ",
         "HISTCONTROL": "",
@@ -53,10 +66,11 @@ def shell_of_human(mark: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Typed:
-    """A command that was typed and has ended."""
+    """A command that was typed and has ended, or several that were pasted at once."""
 
     command: str
     code: int
+    """Of several, the last one's."""
     folder: str
     """Where it was typed."""
     shown: bytes
@@ -83,7 +97,6 @@ class Listener:
         self._began: float | None = None
         self._rest = b""
         self._shown = b""
-        self._number: int | None = None
         self._folder = ""
 
     def hear(self, data: bytes) -> tuple[bytes, list[Typed]]:
@@ -99,7 +112,7 @@ class Listener:
             self._keep(data[: found.start()])
             data = data[found.end() :]
             if found[1] is None:
-                self._began = self._clock()
+                self._began = self._began or self._clock()
             elif (command := self._told(found)) is not None:
                 typed.append(command)
         begun = self._begun(data)
@@ -116,15 +129,12 @@ class Listener:
         began, self._began = self._began, None
         code = int(found[1] or 0)
         typed_in, self._folder = self._folder, _text(found[2]).rstrip("\n")
-        entry = _NUMBERED.match(_text(found[3]))
-        number = int(entry[1]) if entry else 0
-        first, known = self._number is None, self._number == number
-        self._number = number
-        if entry is None or first or known:  # nothing was typed
+        commands = _commands(_text(found[3]))
+        if not commands:
             self._shown = before
             return None
         seconds = 0.0 if began is None else self._clock() - began
-        return Typed(entry[2].rstrip("\n"), code, typed_in or self._folder, before, seconds)
+        return Typed("\n".join(commands), code, typed_in or self._folder, before, seconds)
 
     def _begun(self, data: bytes) -> int | None:
         """Where a sequence of ours begins at the end of the data, whole or not yet."""
@@ -135,6 +145,27 @@ class Listener:
             if data.endswith(self._beginning[:length]):
                 return len(data) - length
         return None
+
+
+def _commands(history: str) -> list[str]:
+    """The commands of lines as `history` prints them: a number in five columns, then two more."""
+    first = _NUMBERED.match(history)
+    if first is None:
+        return []
+    number, found = int(first[1]), []
+    rest = history[first.end() :]
+    while True:
+        number += 1
+        command, more, rest = _divided(rest, f"\n{number:5}  ", f"\n{number:5}* ")
+        found.append(command.rstrip("\n"))
+        if not more:
+            return found
+
+
+def _divided(text: str, *separators: str) -> tuple[str, str, str]:
+    """As `str.partition`, at the first of any of these."""
+    there = [(place, each) for each in separators if (place := text.find(each)) >= 0]
+    return text.partition(min(there)[1]) if there else (text, "", "")
 
 
 def _text(encoded: bytes) -> str:

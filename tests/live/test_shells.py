@@ -17,9 +17,12 @@ from control_tower.live.shells import Listener, Typed, command_line, shell_of_hu
 MARK = "0123abcd"
 
 
-def told(number: int, command: str, code: int = 0, folder: str = "/app", mark: str = MARK) -> bytes:
-    """What bash prints before a prompt."""
-    entry = base64.b64encode(f"{number:5}  {command}\n".encode()).decode()
+def told(
+    number: int, *commands: str, code: int = 0, folder: str = "/app", mark: str = MARK
+) -> bytes:
+    """What bash prints before a prompt, with the commands that are new since the last one."""
+    lines = "".join(f"{n:5}  {c}\n" for n, c in enumerate(commands, start=number))
+    entry = base64.b64encode(lines.encode()).decode()
     place = base64.b64encode(f"{folder}\n".encode()).decode()
     return f"\x1b]7770;{mark};{code};{place};{entry}\x07".encode()
 
@@ -36,51 +39,54 @@ def heard(*chunks: bytes) -> tuple[bytes, list[Typed]]:
     return shown, typed
 
 
-def test_what_was_there_before_the_first_prompt_was_not_typed() -> None:
-    assert heard(told(7, "old"), b"$ ") == (b"$ ", [])
-
-
 def test_a_command_comes_with_its_code_its_folder_and_what_it_showed() -> None:
-    shown, typed = heard(told(0, ""), b"$ cd x\r\n", told(1, "cd x", 1, "/app/x"), b"$ ")
+    shown, typed = heard(told(0), b"$ cd x\r\n", told(1, "cd x", code=1, folder="/app/x"), b"$ ")
     assert shown == b"$ cd x\r\n$ "
     assert typed == [Typed("cd x", 1, "/app", b"$ cd x\r\n")]
 
 
 def test_a_command_comes_with_its_time() -> None:
-    shown, typed = heard(told(0, ""), b"$ ls\r\n", BEGINS, b"a\r\n", told(1, "ls"), b"$ ")
+    shown, typed = heard(told(0), b"$ ls\r\n", BEGINS, b"a\r\n", told(1, "ls"), b"$ ")
     assert shown == b"$ ls\r\na\r\n$ "
     assert typed == [Typed("ls", 0, "/app", b"$ ls\r\na\r\n", 5)]
 
 
 def test_a_file_that_is_shown_cannot_say_that_something_was_typed() -> None:
     forged = told(9, "rm -r .", mark="ffffffff")
-    shown, typed = heard(told(0, ""), b"$ cat x\r\n", forged, told(1, "cat x"))
+    shown, typed = heard(told(0), b"$ cat x\r\n", forged, told(1, "cat x"))
     assert forged in shown
     assert [each.command for each in typed] == ["cat x"]
 
 
 def test_of_much_that_was_shown_the_last_is_kept() -> None:
     chunks = [b"y\r\n" * 10_000] * 50
-    shown, [typed] = heard(told(0, ""), *chunks, b"the end\r\n", told(1, "yes"))
+    shown, [typed] = heard(told(0), *chunks, b"the end\r\n", told(1, "yes"))
     assert len(shown) > 1_000_000
     assert len(typed.shown) <= 64 * 1024
     assert typed.shown.endswith(b"y\r\nthe end\r\n")
 
 
 def test_an_empty_line_is_no_command() -> None:
-    _, typed = heard(told(0, ""), told(1, "ls"), told(1, "ls"), told(2, "ls"))
+    _, typed = heard(told(0), told(1, "ls"), told(1), told(2, "ls"))
     assert [each.command for each in typed] == ["ls", "ls"]
 
 
 def test_commands_of_several_lines_stay_so() -> None:
-    _, [typed] = heard(told(0, ""), told(1, "cat <<E\na\n\nE"))
+    _, [typed] = heard(told(0), told(1, "cat <<E\na\n\nE"))
     assert typed.command == "cat <<E\na\n\nE"
+
+
+def test_commands_that_were_pasted_at_once_are_all_told() -> None:
+    entries = [f"echo {n}" for n in range(98, 101)] + ["cat <<E\n    1  x\nE", "  true"]
+    _, [typed] = heard(told(0), BEGINS, BEGINS, told(98, *entries, code=3))
+    assert typed.command == "\n".join(entries)
+    assert (typed.code, typed.seconds) == (3, 5)
 
 
 def test_a_sequence_may_come_in_pieces() -> None:
     whole = b"$ ls\r\n" + told(1, "ls") + b"$ "
     pieces = [whole[n : n + 1] for n in range(len(whole))]
-    shown, typed = heard(told(0, ""), *pieces)
+    shown, typed = heard(told(0), *pieces)
     assert shown == b"$ ls\r\n$ "
     assert [each.command for each in typed] == ["ls"]
 
@@ -152,3 +158,17 @@ def test_bash_tells_what_was_typed(bash: list[str], tmp_path: Path) -> None:
 def test_a_shell_within_the_shell_tells_nothing(bash: list[str]) -> None:
     typed = typed_in(bash, "bash --norc -i", "echo inner", "exit", "echo outer")
     assert [each.command for each in typed] == ["bash --norc -i", "echo outer"]
+
+
+def test_bash_tells_all_of_a_paste(bash: list[str]) -> None:
+    pasted = "set -u\n# why\ncat <<'E' >x\n    1  a\nE\n\necho \\\n  b\nfalse"
+    [before, typed, after] = typed_in(bash, "echo", f"\x1b[200~{pasted}\x1b[201~", "pwd")
+    assert (before.command, after.command) == ("echo", "pwd")
+    # As bash's history has it: without empty lines, and continued lines as one.
+    assert typed.command == pasted.replace("\n\n", "\n").replace("\\\n", "")
+    assert typed.code == 1
+
+
+def test_a_history_that_is_cleared_ends_nothing(bash: list[str]) -> None:
+    typed = typed_in(bash, "echo a", "history -c", "echo b")
+    assert [each.command for each in typed] == ["echo a", "echo b"]

@@ -9,6 +9,8 @@ import pytest
 from inspect_ai.util import SandboxUnavailableError, SandboxUserUnsupportedError
 from inspect_ai.util._sandbox.limits import override_max_exec_output_size
 
+from control_tower.sandboxes.listening import listening
+
 
 def mark() -> str:
     """A number of seconds to sleep that no other process has."""
@@ -24,6 +26,22 @@ def test_the_exit_code_and_both_streams_come_back(inside):
         result = await shell(box, "echo out; echo err >&2; exit 7")
         assert (result.returncode, result.stdout, result.stderr) == (7, "out\n", "err\n")
         assert not result.success
+
+    inside(check)
+
+
+def test_what_it_prints_is_heard_while_it_runs(inside):
+    async def check(box):
+        heard = []
+        with listening(lambda *said: heard.append(said)):
+            async with anyio.create_task_group() as group:
+                group.start_soon(
+                    shell, box, "echo out; echo err >&2; until [ -e go ]; do sleep 0.01; done"
+                )
+                while len(heard) < 2:
+                    await anyio.sleep(0.01)
+                await box.write_file("go", "")
+        assert sorted(heard) == [("stderr", b"err\n"), ("stdout", b"out\n")]
 
     inside(check)
 

@@ -48,6 +48,19 @@ def test_the_announced_number_is_no_part_of_the_stream(size):
     anyio.run(body)
 
 
+def test_all_but_the_announcement_is_heard():
+    async def body():
+        heard = []
+        tail = AnnouncedTail(4, "abc", heard.append)
+        for chunk in (b"abc:1", b"23\nfirst", b"", b" and second"):
+            tail.write(chunk)
+        tail.end()
+        assert heard == [b"first", b" and second"]
+        assert tail.kept() == b"cond"
+
+    anyio.run(body)
+
+
 def test_a_stream_that_announces_nothing_is_kept_whole():
     async def body():
         tail = AnnouncedTail(1000, "abc")

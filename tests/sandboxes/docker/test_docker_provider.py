@@ -31,8 +31,25 @@ from control_tower.sandboxes.docker.environment import docker_config
 from control_tower.sandboxes.docker.provider import DockerSandbox
 from control_tower.sandboxes.errors import SandboxStartError
 from control_tower.sandboxes.leftovers import remove_leftovers
+from control_tower.sandboxes.listening import listening
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+
+def test_what_a_command_prints_is_heard_while_it_runs(opened) -> None:
+    async def check() -> None:
+        heard: list[tuple[str, bytes]] = []
+        script = "echo out; echo err >&2; until [ -e go ]; do sleep 0.01; done"
+        async with opened() as box:
+            with listening(lambda *said: heard.append(said)):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(box.exec, ["sh", "-c", script])
+                    while len(heard) < 2:
+                        await anyio.sleep(0.01)
+                    await box.write_file("go", "")
+        assert sorted(heard) == [("stderr", b"err\n"), ("stdout", b"out\n")]
+
+    anyio.run(check)
 
 
 def test_commands_run_as_the_agent_in_the_workspace_without_a_network(opened) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from control_tower.cli.tables import printable
 from control_tower.live.sessions import SessionFolder, Sessions
 
 name_option = click.option(
@@ -27,5 +28,6 @@ class Failed(click.ClickException):
     """Something that was tried did not work: a line on standard error, and exit code 1."""
 
     def show(self, file: object = None) -> None:
-        """Print it as `ct` prints its usage errors."""
-        click.echo(f"ct: error: {self.message}", err=True)
+        """Print it as `ct` prints its usage errors; what a sandbox said may be a part of it."""
+        text = "\n".join(map(printable, self.message.splitlines()))
+        click.echo(f"ct: error: {text}", err=True)

@@ -97,7 +97,7 @@ def _print_script(number: int, script: Script, *, first: bool) -> None:
     text = f"# step {number}: {script.name}\n{script.text}"
     if sys.stdout.isatty():
         text = "".join(c if c in "\n\t" else printable(c) for c in text)
-    click.echo(text if first else f"\n{text}", nl=False)
+    click.echo(text if first else f"\n{text}", nl=False, color=True)
 
 
 def _how_to_check(session: Session, which: Which) -> Iterator[str]:

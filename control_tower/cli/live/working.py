@@ -130,7 +130,7 @@ def _print_rest(answer: dict[str, Any]) -> None:
     elif code and not error:
         output = output.removesuffix(f"[exit code {code}]")
     if output and output != "(no output)":
-        click.echo(output, nl=not output.endswith("\n"))
+        click.echo(output, nl=not output.endswith("\n"), color=True)
     if answer["lost"]:
         lost = answer["lost"] // 1024
         click.echo(f"ct: {lost} KiB of it came too fast, and are not shown", err=True)

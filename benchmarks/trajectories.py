@@ -1,5 +1,4 @@
 """How long `ct traj list` takes with 1,000 trajectories, and how much memory a large log takes.
-log takes to look into.
 
     python benchmarks/trajectories.py
 

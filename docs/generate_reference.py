@@ -40,14 +40,14 @@ _HEAD = """\
 # Reference
 
 Made from the code by `docs/generate_reference.py`; a test fails when it is out of date. For how to
-use these things, see [researchers.md](researchers.md), [protocols.md](protocols.md), [trajectories.md](trajectories.md),
-[environments.md](environments.md) and [ci.md](ci.md).
+use these things, see [researchers.md](researchers.md), [protocols.md](protocols.md),
+[trajectories.md](trajectories.md), [environments.md](environments.md) and [ci.md](ci.md).
 """
 _OPTIONS_TEXT = """\
 One table for every front end: `ct run eval2`, `pytest --ct-…`, and an ini file that pytest reads.
 The command line comes before the ini file. An option with "many" may be repeated; in an ini file it
-has one value a line. An option without a `ct` spelling is given to `ct` after `--`. Those with a star are options of
-`ct run rerun-traj`, too.
+has one value a line. An option without a `ct` spelling is given to `ct` after `--`. Those with a
+star are options of `ct run rerun-traj`, too.
 """
 _KINDS: dict[Kind, tuple[str, str]] = {
     "policy": (

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,10 @@ from typing import Any
 import pytest
 from support.environments import EnvironmentFiles, main_task
 from support.sessions import ControlPytester
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
+CT = [sys.executable, "-m", "control_tower.cli"]
 
 
 @pytest.fixture
@@ -46,6 +47,12 @@ def live(ct: ControlPytester, *args: str, code: int = 0) -> list[str]:
 
 def state(ct: ControlPytester) -> Path:
     return ct.pytester.path / "state"
+
+
+def record_of(ct: ControlPytester, name: str = "mini-fix") -> list[dict[str, Any]]:
+    """What was done in a session."""
+    lines = (state(ct) / "live" / name / "steps.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
 
 
 def process_of(ct: ControlPytester, name: str = "mini-fix") -> int:
@@ -85,14 +92,26 @@ def test_a_session_whose_process_is_killed_is_dead_and_keeps_what_was_done(
 ) -> None:
     up(ct)
     live(ct, "exec", "--", "echo yes > main.txt")
-    os.kill(process_of(ct), signal.SIGKILL)
-    wait_until(lambda: status(ct)[0]["state"] == "dead")
+    with subprocess.Popen(
+        [*CT, "live", "exec", "--", "echo begun; sleep 300"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"begun\n"
+        os.kill(process_of(ct), signal.SIGKILL)
+        assert process.wait(60) == 1
+        assert b"the session's process has ended" in process.stderr.read()
+    [session] = status(ct)
+    assert (session["state"], session["note"]) == ("dead", "its process has ended")
     [line] = live(ct, "exec", "--", "ls", code=4)
     assert "session 'mini-fix' is dead" in line
     assert live(ct, "solution", "--print") == ["# step 0: 01-exec.sh", "echo yes > main.txt"]
+    assert ct.ct("sandbox", "clean").ret == 0
+    assert not list(state(ct).glob("run-*"))
     assert ct.ct("live", "record").ret == 0
     assert live(ct, "down") == ["session 'mini-fix' was dead; what it left is removed"]
-    assert not list(state(ct).glob("run-*"))
     assert not list((state(ct) / "live").glob("mini*"))
 
 
@@ -123,17 +142,36 @@ def test_a_command_that_takes_too_long_or_prints_too_much(ct: ControlPytester) -
     result = ct.ct("live", "exec", "--timeout", "1", "--", "echo begun; sleep 60")
     assert result.ret == 124
     assert "did not finish within 1 seconds" in result.stderr.str()
-    [line] = live(ct, "exec", "--", "head -c 20000000 /dev/zero | tr '\\0' x | wc -c")
-    assert line == "20000000"
-    printed = ct.ct("live", "exec", "--", "head -c 20000000 /dev/zero | tr '\\0' x")
-    assert printed.ret == 0
-    assert len(printed.stdout.str()) < 1_000_000
+    much = subprocess.run(
+        [*CT, "live", "exec", "--", "head -c 100000000 /dev/zero | tr '\\0' x; echo end"],
+        capture_output=True,
+        check=True,
+    )
+    assert much.stdout.endswith(b"xxx\nend\n") or b"came too fast" in much.stderr
+    assert (state(ct) / "live" / "mini-fix" / "steps.jsonl").stat().st_size < 1_000_000
+
+
+def test_output_comes_while_the_command_runs_and_others_are_served(ct: ControlPytester) -> None:
+    up(ct)
+    script = "echo begun; echo oops >&2; until [ -e go ]; do sleep 0.1; done; echo ended; exit 5"
+    with subprocess.Popen(
+        [*CT, "live", "exec", "--", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"begun\n"
+        assert process.stderr.readline() == b"oops\n"
+        live(ct, "exec", "--", "touch go")
+        assert process.stdout.read() == b"ended\n"
+        assert process.wait(60) == 5
+    [first, second] = record_of(ct)
+    assert (first["command"], second["command"]) == ("touch go", script)
+    assert second["output"] == "begun\nended\noops\n[exit code 5]"
 
 
 def test_ctrl_c_ends_the_command_and_not_the_session(ct: ControlPytester) -> None:
     up(ct)
-    command = [sys.executable, "-m", "control_tower.cli", "live", "exec", "--",
-               "touch begun; sleep 300"]  # fmt: skip
+    command = [*CT, "live", "exec", "--", "touch begun; sleep 300"]
     with subprocess.Popen(command, start_new_session=True) as process:
         wait_until(lambda: "begun" in live(ct, "exec", "--", "ls"))
         process.send_signal(signal.SIGINT)
@@ -145,8 +183,7 @@ def test_ctrl_c_ends_the_command_and_not_the_session(ct: ControlPytester) -> Non
 def test_a_start_that_is_stopped_leaves_nothing(ct: ControlPytester) -> None:
     setup = "sleep 300"
     EnvironmentFiles(main={"fix": main_task(setup=setup)}).write(ct.environments)
-    command = [sys.executable, "-m", "control_tower.cli", "live", "up", "-e", "mini", "-t", "fix",
-               "--sandbox", "bwrap"]  # fmt: skip
+    command = [*CT, "live", "up", "-e", "mini", "-t", "fix", "--sandbox", "bwrap"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
         assert process.stderr is not None
         while b"setting up" not in process.stderr.readline():
@@ -192,10 +229,3 @@ def test_a_task_is_worked_on_before_it_has_a_scorer(ct: ControlPytester) -> None
     (ct.environments / "mini" / "main_tasks" / "fix" / "scorer.py").unlink()
     up(ct)
     assert "the task has no scorer" in live(ct, "score", code=1)[-1]
-
-
-def wait_until(holds: Any, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.1)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from support.sessions import ControlPytester
 from support.tmux import NEEDS_TMUX, Terminal
+from support.waiting import wait_until
 
 from control_tower.sandboxes.docker.engine import engine
 
@@ -43,11 +44,12 @@ def test_a_shell_is_as_confined_as_the_agents_commands(session: ControlPytester)
         terminal.type("echo $(id -un) in $PWD; grep -c . /secret")
         terminal.wait_for("agent in /app")
         terminal.wait_for("Permission denied")
-        terminal.type("exit")
-        terminal.wait_for("outside>", times=2)
+        terminal.type("printf 'be%s\\n' gun; sleep 7531")
+        terminal.wait_for("begun")
     finally:
         terminal.close()
-    printed = session.ct("live", "solution", "--print").outlines
+    wait_until(lambda: session.ct("live", "exec", "--", "pgrep -f '[s]leep 7531'").ret == 1)
+    printed = session.ct("live", "solution", "--print", "--steps", "0").outlines
     assert printed == ["# step 0: 01-shell.sh", "echo $(id -un) in $PWD; grep -c . /secret"]
 
 

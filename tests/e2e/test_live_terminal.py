@@ -12,10 +12,14 @@ from pathlib import Path
 import pytest
 from support.sessions import ControlPytester, lines_with
 from support.tmux import NEEDS_TMUX, Terminal
+from support.waiting import wait_until
+
+import control_tower
 
 pytestmark = [pytest.mark.slow, NEEDS_TMUX]
 
 PROMPT = "agent@live:/app$"
+LIBRARY = Path(control_tower.__file__).parent / "environments" / "library"
 CT = f"{sys.executable} -m control_tower.cli"
 
 
@@ -30,16 +34,22 @@ def unsolved(control: ControlPytester) -> Path:
 
 
 @pytest.fixture
-def terminal(control: ControlPytester, unsolved: Path) -> Iterator[Terminal]:
-    """A terminal in which the session is up; both are removed at the end."""
+def outside(control: ControlPytester) -> Iterator[Terminal]:
+    """A terminal that knows `ct`; it and all sessions are removed at the end."""
     names = ("CT_ENVIRONMENTS_PATH", "CT_STATE_DIR", "PYTHONPATH", "PATH")
     terminal = Terminal(control.pytester.path, {n: os.environ[n] for n in names if n in os.environ})
     terminal.type(f"alias ct='{CT}'; clear")
-    terminal.type("ct live up -e greeter -t missing_name --sandbox bwrap")
-    terminal.wait_for("next: ct live shell")
     yield terminal
     terminal.close()
     control.ct("live", "down", "--all")
+
+
+@pytest.fixture
+def terminal(outside: Terminal, unsolved: Path) -> Terminal:
+    """A terminal in which a session of `greeter` is up."""
+    outside.type("ct live up -e greeter -t missing_name --sandbox bwrap")
+    outside.wait_for("next: ct live shell")
+    return outside
 
 
 def test_a_solution_that_was_typed_is_accepted_by_the_check(
@@ -73,6 +83,35 @@ def test_a_solution_that_was_typed_is_accepted_by_the_check(
     assert check.ret == 0, check.stdout.str()
 
 
+def test_a_solution_that_was_pasted_is_accepted_by_the_check(
+    control: ControlPytester, outside: Terminal
+) -> None:
+    environment = control.environments / "payments"
+    shutil.copytree(LIBRARY / "ledger", environment)
+    solution = environment / "main_tasks" / "hold_rounding" / "solution"
+    scripts = [path.read_text() for path in sorted(solution.glob("*.sh"))]
+    shutil.rmtree(solution)
+    outside.type("ct live up -e payments -t hold_rounding --sandbox bwrap")
+    outside.wait_for("next: ct live shell")
+    outside.type("clear; ct live shell")
+    outside.wait_for(PROMPT)
+    for number, script in enumerate(scripts):
+        outside.paste(script)
+        outside.type(f"echo script {number} do''ne")
+        outside.wait_for(f"script {number} done")
+    outside.type("exit")
+    outside.wait_for("outside>")
+    outside.type("clear; ct live score")
+    outside.wait_for("main task  done")
+    outside.type("ct live solution")
+    outside.wait_for("check it: ct envs check")
+    assert [path.name for path in solution.iterdir()] == ["01-shell.sh"]
+    check = control.ct(
+        "envs", "check", str(environment), "-t", "hold_rounding", "--sandbox", "bwrap"
+    )
+    assert check.ret == 0, check.stdout.str()
+
+
 def test_what_was_typed_outlives_the_terminal(control: ControlPytester, terminal: Terminal) -> None:
     terminal.type("ct live shell")
     terminal.wait_for(PROMPT)
@@ -80,12 +119,19 @@ def test_what_was_typed_outlives_the_terminal(control: ControlPytester, terminal
     terminal.wait_for("agent@live:/$")
     terminal.type("echo $WORD > /app/note")
     terminal.wait_for("agent@live:/$", times=2)
+    terminal.type("printf 'be%s\\n' gun; sleep 7531")
+    terminal.wait_for("begun")
     terminal.close()
     [session] = [json.loads(line) for line in control.ct("live", "status", "--json").outlines]
     assert (session["state"], session["steps"]) == ("up", 1)
+    wait_until(lambda: control.ct("live", "exec", "--", "pgrep -f '[s]leep 7531'").ret == 1)
     assert control.ct("live", "exec", "--", "cat note").outlines == ["kept"]
     printed = control.ct("live", "solution", "--print", "--steps", "0").outlines
-    assert printed == ["# step 0: 01-shell.sh", "cd / && export WORD=kept", "echo $WORD > /app/note"]
+    assert printed == [
+        "# step 0: 01-shell.sh",
+        "cd / && export WORD=kept",
+        "echo $WORD > /app/note",
+    ]
 
 
 def test_keys_and_sizes_reach_the_shell(terminal: Terminal) -> None:

@@ -37,6 +37,12 @@ class Terminal:
         self._tmux("send-keys", "-l", line)
         self._tmux("send-keys", "Enter")
 
+    def paste(self, text: str) -> None:
+        """Paste a text, as a terminal pastes for programs that can tell, and press Enter."""
+        self._tmux("load-buffer", "-", input=text)
+        self._tmux("paste-buffer", "-p")
+        self._tmux("send-keys", "Enter")
+
     def press(self, key: str) -> None:
         """Press a key by tmux's name, such as `C-c`."""
         self._tmux("send-keys", key)
@@ -62,10 +68,11 @@ class Terminal:
         """Close the terminal, as one closes a window."""
         subprocess.run(["tmux", "-S", self._socket, "kill-server"], check=False)
 
-    def _tmux(self, *args: str) -> str:
+    def _tmux(self, *args: str, input: str = "") -> str:
         done = subprocess.run(
             ["tmux", "-S", self._socket, *args],
             cwd=self._place,
+            input=input,
             capture_output=True,
             text=True,
             check=True,

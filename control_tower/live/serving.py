@@ -8,10 +8,13 @@ LOCK is a file descriptor that holds the session, inherited from whoever starts 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +37,8 @@ if TYPE_CHECKING:
     from inspect_ai.util import SandboxEnvironmentSpec
 
 _NAME = "live"
-_LONGEST_PLACE = 100
-"""Bytes: the path of a socket may have 107."""
+_LONGEST_PLACE = 80
+"""Bytes of the folder that its folder is made in: the path of a socket may have 107."""
 
 
 def main() -> int:
@@ -164,26 +167,30 @@ class Server:
         chosen = self._chosen
         await prepare(chosen.combination, copies_source=chosen.sandbox.copies_source)
         work = Work(self._session, self._steps, state, isolated=chosen.sandbox.settings.isolation)
-        socket = f"{_place_for_socket()}/s"
-        async with await anyio.create_unix_listener(socket, mode=0o600) as listener:
-            self._session.socket = socket
-            self._session.workspace = chosen.combination.environment.info.workspace
-            self._session.state = "up"
-            self.was_up = True
-            self._tell("")
-            async with anyio.create_task_group() as group:
-                group.start_soon(listener.serve, Clients(work, self.stop).serve)
-                await self._stop.wait()
-                group.cancel_scope.cancel()
+        with _place_for_socket() as place:
+            socket = f"{place}/s"
+            async with await anyio.create_unix_listener(socket, mode=0o600) as listener:
+                self._session.socket = socket
+                self._session.workspace = chosen.combination.environment.info.workspace
+                self._session.state = "up"
+                self.was_up = True
+                self._tell("")
+                async with anyio.create_task_group() as group:
+                    group.start_soon(listener.serve, Clients(work, self.stop).serve)
+                    await self._stop.wait()
+                    group.cancel_scope.cancel()
 
 
-def _place_for_socket() -> str:
-    """A new folder of which the path is short enough."""
-    place = tempfile.mkdtemp(prefix=SOCKETS)
-    if len(os.fsencode(place)) <= _LONGEST_PLACE:
-        return place
-    os.rmdir(place)
-    return tempfile.mkdtemp(prefix=SOCKETS, dir="/tmp")
+@contextlib.contextmanager
+def _place_for_socket() -> Iterator[str]:
+    """A new folder of which the path is short enough; it is removed at the end."""
+    usual = tempfile.gettempdir()
+    short = len(os.fsencode(usual)) <= _LONGEST_PLACE
+    place = tempfile.mkdtemp(prefix=SOCKETS, dir=usual if short else "/tmp")
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _reason(log: EvalLog | None) -> str:

@@ -51,6 +51,8 @@ def main() -> int:
     try:
         server.provide()
         asyncio.run(server.run())
+        if server.was_stopped and not server.was_up:
+            server.fail("it was told to end while it started")
     except BaseException as error:  # recorded: whoever waits for the session is told
         server.fail(f"{type(error).__name__}: {error}")
         raise
@@ -70,7 +72,8 @@ class Server:
         self._chosen: Chosen = chosen_by(self._session)
         self._steps = StepLog(folder.path / STEPS)
         self._spec: SandboxEnvironmentSpec | None = None
-        self._stopped = False
+        self.was_stopped = False
+        """Whether it was told to end."""
         self._stop = asyncio.Event()
         self._eval: asyncio.Task[EvalLog | None] | None = None
         self.was_up = False
@@ -86,7 +89,9 @@ class Server:
         """
         environment = self._chosen.combination.environment
         self._tell(self._chosen.sandbox.provides or "starting")
-        provided = self._chosen.sandbox.provide([environment], stopped=lambda: self._stopped)
+        provided = self._chosen.sandbox.provide([environment], stopped=lambda: self.was_stopped)
+        if self.was_stopped:
+            return
         provision = provided[environment.id]
         if provision.problem is not None:
             raise SandboxRefused(provision.problem)
@@ -100,7 +105,7 @@ class Server:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self.stop)
-        if self._stopped:
+        if self.was_stopped:
             return
         self._tell("starting the sandbox")
         prepare_inspect()
@@ -118,12 +123,12 @@ class Server:
             log = await self._eval
         except asyncio.CancelledError:
             return
-        if not self.was_up and not self._stopped:
+        if not self.was_up and not self.was_stopped:
             self.fail(_reason(log))
 
     def stop(self) -> None:
         """Let the session end: requests are not served any more, and the sandbox is removed."""
-        self._stopped = True
+        self.was_stopped = True
         self._stop.set()
         if self._eval is not None and not self.was_up:
             self._eval.cancel()
@@ -134,7 +139,7 @@ class Server:
         self._tell(readable(reason))
 
     def _told_to_stop(self, number: int, frame: Any) -> None:
-        self._stopped = True
+        self.was_stopped = True
 
     def _tell(self, note: str) -> None:
         self._session.note = note

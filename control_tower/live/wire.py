@@ -129,7 +129,8 @@ def connected(
             f"`ct live solution` still have what was done; `ct live down {folder.name}` removes it"
         )
     if session.state != "up":
-        raise UsageProblem(f"session '{folder.name}' is still starting ({session.note})")
+        at = f" ({session.note})" if session.note else ""
+        raise UsageProblem(f"session '{folder.name}' is still starting{at}")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
         line.settimeout(patience)
         try:

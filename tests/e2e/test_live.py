@@ -195,6 +195,23 @@ def test_a_start_that_is_stopped_leaves_nothing(ct: ControlPytester) -> None:
     assert not list(state(ct).glob("run-*"))
 
 
+def test_a_start_can_be_taken_down_by_another(ct: ControlPytester) -> None:
+    EnvironmentFiles(main={"fix": main_task(setup="sleep 300")}).write(ct.environments)
+    command = [*CT, "live", "up", "-e", "mini", "-t", "fix", "--sandbox", "bwrap"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        while b"setting up" not in process.stderr.readline():
+            pass
+        [session] = status(ct)
+        assert (session["state"], session["note"]) == ("starting", "setting up the tasks")
+        assert "is still starting (setting up the tasks)" in live(ct, "exec", "--", "ls", code=4)[0]
+        assert live(ct, "down") == ["session 'mini-fix' is down"]
+        assert process.wait(60) == 1
+        assert b"it was told to end while it started" in process.stderr.read()
+    assert status(ct) == []
+    assert not list(state(ct).glob("run-*"))
+
+
 def test_a_start_that_fails_says_why_and_leaves_nothing(ct: ControlPytester) -> None:
     EnvironmentFiles(main={"fix": main_task(setup="echo no luck >&2; exit 7")}).write(
         ct.environments

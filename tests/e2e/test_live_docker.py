@@ -29,7 +29,7 @@ def session(control: ControlPytester, request: pytest.FixtureRequest) -> Iterato
 def test_commands_are_the_agents(session: ControlPytester) -> None:
     done = session.ct("live", "exec", "--", "id -un; cat /secret; echo yes > main.txt")
     assert done.outlines[0] == "agent"
-    assert "Permission denied" in done.stdout.str()
+    assert "Permission denied" in done.stderr.str()
     assert session.ct("live", "score").ret == 0
 
 

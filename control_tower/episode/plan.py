@@ -166,6 +166,9 @@ def make_plan(
         problem = f"'{options.log_dir}' is no directory of this machine"
         raise UsageProblem(f"{flag('log_dir')}: {problem}")
     _check_run_name(options)
+    if options.replay_sandbox and options.score_twice:
+        both = f"{flag('replay_sandbox')} and {flag('score_twice')}"
+        raise UsageProblem(f"{both} contradict each other: no scorer runs; leave out one of them")
     policy = find_component("policy", options.untrusted_policy, flag=flag("untrusted_policy"))
     policy_args = policy.parse_args(options.untrusted_policy_arg, flag=flag("untrusted_policy_arg"))
     protocol = find_component("protocol", options.protocol, flag=flag("protocol"))

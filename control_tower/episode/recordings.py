@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from control_tower.components import Component
@@ -12,7 +13,7 @@ from control_tower.errors import UsageProblem, spoken
 from control_tower.run_options import REPLAY, RunOptions
 from control_tower.selection import Combination, Selection
 from control_tower.selection.recorded import Recordings
-from control_tower.tools.names import AGENT_TOOLS
+from control_tower.tools.names import AGENT_TOOLS, SUBMIT
 
 if TYPE_CHECKING:
     from control_tower.trajectories.schema import Action, Trajectory
@@ -56,13 +57,16 @@ def with_recordings(
                 raise UsageProblem(_nothing_to_replay(options, policy))
     if policy.replays and not options.replay_sandbox:
         _refuse_unknown_tools(combinations, args.get("stop_after"))
+    if policy.replays:
+        _refuse_early_submissions(combinations, args.get("stop_after"))
     return replace(selection, combinations=combinations)
 
 
 def messages_of(recording: Trajectory) -> int:
     """How many messages a replay of the recording may take: those recorded, and some to spare."""
-    turns = {(a.turn, None if a.turn is not None else a.index) for a in recording.actions}
-    return _OPENING + len(turns) + len(recording.actions) + _SPARE
+    known = {action.turn for action in recording.actions if action.turn is not None}
+    turns = len(known) + sum(action.turn is None for action in recording.actions)
+    return _OPENING + turns + len(recording.actions) + _SPARE
 
 
 def _refuse_another_policy(options: RunOptions, policy: Component[Policy]) -> None:
@@ -118,7 +122,23 @@ def _refuse_unknown_tools(combinations: Iterable[Combination], stop_after: int |
             )
 
 
+def _refuse_early_submissions(combinations: Iterable[Combination], stop_after: int | None) -> None:
+    """Refuse recordings that go on after a submission, which would end the replay."""
+    for combination in combinations:
+        assert combination.recording is not None  # it was checked
+        actions = combination.recording.actions[:stop_after]
+        for action, following in pairwise(actions):
+            submits = action.function == SUBMIT and action.output_error is None
+            if submits and (action.turn is None or following.turn != action.turn):
+                raise UsageProblem(
+                    f"trajectory {combination.recording.trajectory_id}: step {action.index} "
+                    "submits, which ends the loop, and more steps follow; replay it up to there, "
+                    f"with the argument stop_after={action.index + 1} of policy '{REPLAY}'"
+                )
+
+
 def _is_lost(action: Action) -> bool:
+    """Whether the call would find no tool now, and found one then."""
     if action.function in AGENT_TOOLS:
         return False
-    return "not found" not in (action.output_error or "")
+    return action.output_error != f"Tool {action.function} not found"  # as the harness says it

@@ -133,22 +133,24 @@ def record(folder: SessionFolder, file: Path | None) -> Path:
         raise UsageProblem(f"the trajectory cannot be written: {error}") from None
 
 
-def live_trajectory(name: str | None = None) -> Trajectory:
-    """The trajectory of the current session, or of the one named.
-
-    Raises:
-        UsageProblem: there is no session, or nothing was done in it.
-    """
-    return trajectory_of_session(Sessions().find(name))
+def not_done_again(folder: SessionFolder) -> list[str]:
+    """Why some of the session's steps cannot be done again, a text a step."""
+    return [step.problem for step in steps_of_session(folder) if step.problem]
 
 
 def live_recording(name: str | None = None) -> Path:
-    """A file with that trajectory, in the session's folder.
+    """A file with the trajectory of the current session, or of the one named, to be replayed.
 
     Raises:
-        UsageProblem: as `live_trajectory`.
+        UsageProblem: there is no session, nothing was done in it, or a step of it cannot be done
+            again.
     """
     folder = Sessions().find(name)
+    for problem in not_done_again(folder):
+        raise UsageProblem(
+            f"{problem}, so session '{folder.name}' cannot be replayed whole; `ct live record` "
+            "keeps it all the same"
+        )
     return record(folder, folder.path / _RECORDING)
 
 

@@ -19,6 +19,9 @@ from control_tower.errors import UsageProblem
 _Parts = tuple[str, ...]
 _PERMISSIONS = 0o777
 _OWN = 0o700
+_DEEPEST = 100
+"""Folders in one another: what is deeper cannot be removed again by the library."""
+_SHOWN = 200
 
 
 class _Refused(Exception):
@@ -50,6 +53,8 @@ def unpack(archive: bytes, target: Path, *, name: str) -> Path:
             found.replace(final)
     except _Refused as refusal:
         raise UsageProblem(f"it is not copied: {refusal}") from None
+    except RecursionError:
+        raise UsageProblem("what came is no archive: its headers have no end") from None
     except tarfile.TarError as error:
         raise UsageProblem(f"what came is no archive: {error}") from None
     except (OSError, ValueError) as error:
@@ -133,7 +138,9 @@ class _Unpacking:
 def _parts(name: str) -> _Parts:
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in parts or not parts:
-        raise _Refused(f"{name!r} would be somewhere else")
+        raise _Refused(f"{name[:_SHOWN]!r} would be somewhere else")
+    if len(parts) > _DEEPEST:
+        raise _Refused(f"{name[:_SHOWN]!r} … is nested too deeply")
     return parts
 
 

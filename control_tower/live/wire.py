@@ -69,12 +69,13 @@ class Connection:
         """
         try:
             line = self._stream.readline()
+            header = json.loads(line) if line.endswith(b"\n") else {_SIZE: -1}
+            size = header.pop(_SIZE)
+            data = self._stream.read(size) if size > 0 else b""
         except ConnectionError:
-            line = b""
-        if not line.endswith(b"\n"):
+            raise SessionFailed(_ENDED) from None
+        if len(data) != size:
             raise SessionFailed(_ENDED)
-        header = json.loads(line)
-        data = self._stream.read(header.pop(_SIZE))
         if "problem" in header:
             raise SessionFailed(header["problem"])
         return header, data

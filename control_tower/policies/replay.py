@@ -28,8 +28,8 @@ def replay(trajectory: str = "", stop_after: int | None = None) -> Policy:
     """Make the calls of a recorded trajectory again, turn by turn, then submit.
 
     No model is called. What was one message is one again, and turns that the recorded policy
-    declared part of its attack are declared again. The next turn is that which begins after the
-    actions that were executed so far: a turn that the protocol rejected is proposed again.
+    declared part of its attack are declared again. The next turn is the one after those of which
+    something was executed so far: a turn that the protocol rejected is proposed again.
 
     Args:
         trajectory: what to replay in every sample: an id, a file, or an Inspect log with one
@@ -72,10 +72,11 @@ class ReplayPolicy(Policy):
         assert self._recording is not None  # `setup` took it
         if turn.kind == "utility":
             return scripted.say("", model=_MODEL)
-        actions = actions_to_replay(self._recording, self._stop_after)
-        calls = _one_turn(actions[len(self._history) :])
-        if not calls:
+        turns = turns_of(self._recording.actions[: self._stop_after])
+        done = len(turns_of(self._history))
+        if done >= len(turns):
             return scripted.submit(self._recording.final_message, model=_MODEL)
+        calls = turns[done]
         return scripted.calls(
             *((action.function, action.arguments) for action in calls),
             text=calls[0].agent_reasoning or "",
@@ -84,17 +85,12 @@ class ReplayPolicy(Policy):
         )
 
 
-def actions_to_replay(recording: Trajectory, stop_after: int | None) -> Sequence[Action]:
-    """The recorded actions that are made again."""
-    return recording.actions[:stop_after]
-
-
-def _one_turn(actions: Sequence[Action]) -> list[Action]:
-    """The first actions, as many as one message made; one, where that is not known."""
-    first = actions[0].turn if actions else None
-    together: list[Action] = []
+def turns_of(actions: Sequence[Action]) -> list[list[Action]]:
+    """The actions by the messages that made them; one a message, where that is not known."""
+    turns: list[list[Action]] = []
     for action in actions:
-        if together and (first is None or action.turn != first):
-            break
-        together.append(action)
-    return together
+        if turns and action.turn is not None and turns[-1][0].turn == action.turn:
+            turns[-1].append(action)
+        else:
+            turns.append([action])
+    return turns

@@ -11,7 +11,7 @@ from control_tower.errors import UsageProblem
 from control_tower.run_options import RunOptions
 from control_tower.selection.combinations import NONE, Combination
 from control_tower.task_sets import Entry, combined
-from control_tower.trajectories.lookup import find_recordings, load
+from control_tower.trajectories.lookup import find_recordings, find_references, load
 from control_tower.trajectories.schema import Trajectory
 
 Known = Mapping[str, tuple[str, ...]]
@@ -42,17 +42,16 @@ class Recordings:
             UsageProblem: for none, or one that is not understood.
         """
         options, known = self._options, self._known.get(name)
-        found = [
-            recording
-            for text in known or (name,)
-            for recording in find_recordings(
-                text,
+        if known is not None:
+            found = find_references(known, log_dir=options.log_dir, flag=flag)
+        else:
+            found = find_recordings(
+                name,
                 log_dir=options.log_dir,
                 flag=flag,
-                sample_id=None if known else options.traj_sample_id,
+                sample_id=options.traj_sample_id,
                 sample_flag=options.flag("traj_sample_id"),
             )
-        ]
         self.found[name] = tuple(recording.reference for recording in found)
         return [load(recording, flag=flag) for recording in found]
 
@@ -134,16 +133,18 @@ def told_apart(combinations: Sequence[Combination]) -> list[Combination]:
 
 def _labels(ids: Sequence[str]) -> list[str]:
     """Short texts that tell these ids apart; the same recording twice is numbered."""
-    plain = ["".join(c if c.isalnum() else "-" for c in id) for id in ids]
+    plain = ["".join(c if c.isascii() and c.isalnum() else "-" for c in id) for id in ids]
     length = _LABEL
     while len({p[:length] for p in plain}) < len(set(plain)):
         length += 1
-    seen: dict[str, int] = {}
     labels: list[str] = []
     for id in plain:
-        short = id[:length]
-        seen[short] = seen.get(short, 0) + 1
-        labels.append(short if seen[short] == 1 else f"{short}-{seen[short]}")
+        short = label = id[:length]
+        number = 1
+        while label in labels:
+            number += 1
+            label = f"{short}-{number}"
+        labels.append(label)
     return labels
 
 

@@ -35,12 +35,24 @@ def way_of(options: RunOptions) -> str | None:
         given = getattr(options, key)
         if given == "" or (isinstance(given, tuple) and "" in given):
             raise UsageProblem(f"{options.flag(key)}: '' names nothing; give a name or a path")
+    _refuse_sample_of_nothing(options)
     for key in (*EXPANDING, *LISTING):
         if getattr(options, key):
             return key
     if any(getattr(options, key) for key in NAMING):
         return "named"
     return "all" if options.category or options.changed_since is not None else None
+
+
+def _refuse_sample_of_nothing(options: RunOptions) -> None:
+    """A sample's id chooses among recordings, and means nothing without."""
+    looks_up = options.trajectory_id or options.rerun_traj
+    named = any(pair.startswith("trajectory=") for pair in options.untrusted_policy_arg)
+    if options.traj_sample_id is not None and not (looks_up or named):
+        raise UsageProblem(
+            f"{options.flag('traj_sample_id')} chooses among recorded samples, and none are named; "
+            f"name them with {options.flag('trajectory_id')}"
+        )
 
 
 def _refuse_contradictions(options: RunOptions) -> None:

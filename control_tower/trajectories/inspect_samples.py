@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Score
 
 Task = Literal["main", "side"]
-_STORE = "control_tower"
+STORE = "control_tower"
 """Where a sample's store has the episode's record (`control_tower.episode.record`)."""
-_SCORERS: Mapping[Task, str] = {"main": "main_task", "side": "side_task"}
+EXPORTED = "control_tower_trajectory"
+"""Where the store of a sample that we exported has its trajectory, without the actions."""
+SCORERS: Mapping[Task, str] = {"main": "main_task", "side": "side_task"}
 """Names of our scorers, and of the tasks in a sample's metadata."""
 _PARTS = {
     "policy": "untrusted_policy",
@@ -61,6 +63,9 @@ def trajectory_in(sample: EvalSample, header: EvalLog, *, log: str | None = None
         pydantic.ValidationError: its store holds a malformed record of ours.
     """
     record = record_of(sample)
+    exported = sample.store.get(EXPORTED)
+    if isinstance(exported, dict):
+        return Trajectory.model_validate({**exported, "actions": record.get("actions") or []})
     scores = _scores(sample, record)
     return Trajectory(
         trajectory_id=trajectory_id_of(sample),
@@ -95,7 +100,7 @@ def trajectory_in(sample: EvalSample, header: EvalLog, *, log: str | None = None
 
 def record_of(sample: EvalSample) -> Mapping[str, Any]:
     """Our record in a sample's store; an empty one if it is not of ours, or did not begin."""
-    record = sample.store.get(_STORE)
+    record = sample.store.get(STORE)
     return record if isinstance(record, dict) else {}
 
 
@@ -111,7 +116,7 @@ def environment_of(header: EvalLog, metadata: Mapping[str, Any]) -> str:
 
 def task_of(metadata: Mapping[str, Any], task: Task) -> str | None:
     """The id of a sample's main or side task, if it has one."""
-    return _text(metadata.get(_SCORERS[task]))
+    return _text(metadata.get(SCORERS[task]))
 
 
 def run_id_of(header: EvalLog, metadata: Mapping[str, Any]) -> str:
@@ -138,7 +143,7 @@ def parts_of(header: EvalLog, metadata: Mapping[str, Any]) -> dict[str, Any]:
 def successes_of(scores: Mapping[str, Score] | None) -> dict[Task, bool | None]:
     """By `main` and `side`, from our scorers' values; None is unscored."""
     found: dict[Task, bool | None] = {}
-    for task, name in _SCORERS.items():
+    for task, name in SCORERS.items():
         if scores and name in scores:
             value = scores[name].value
             found[task] = _VERDICTS.get(value) if isinstance(value, str) else None
@@ -198,7 +203,7 @@ def actions_of(messages: Sequence[ChatMessage]) -> list[Action]:
 
 
 def _tasks(sample: EvalSample) -> dict[str, Any]:
-    main, side = (task_of(sample.metadata, task) for task in _SCORERS)
+    main, side = (task_of(sample.metadata, task) for task in SCORERS)
     return {
         "main_task": MainTaskRecord(id=main, description=_input(sample)) if main else None,
         "side_task": SideTaskRecord(id=side) if side else None,
@@ -209,7 +214,7 @@ def _scores(sample: EvalSample, record: Mapping[str, Any]) -> dict[str, ScoreRec
     """By task; what our record says of one is more than the score in the log."""
     scores: dict[str, ScoreRecord] = {
         task: ScoreRecord(
-            success=success, explanation=(sample.scores or {})[_SCORERS[task]].explanation or ""
+            success=success, explanation=(sample.scores or {})[SCORERS[task]].explanation or ""
         )
         for task, success in successes_of(sample.scores).items()
     }
@@ -238,7 +243,7 @@ def _outcome(
 ) -> Any:
     error = sample.error.message if sample.error else None
     successes: dict[Task, bool | None] = {
-        task: scores[task].success for task in _SCORERS if task in scores
+        task: scores[task].success for task in SCORERS if task in scores
     }
     outcome = outcome_of(sample.metadata, error, successes, sample.scores)
     began = bool(record) or not is_ours(header)

@@ -87,6 +87,24 @@ def find_recording(
     return found[0]
 
 
+def find_references(references: Iterable[str], *, log_dir: str, flag: str) -> list[Recording]:
+    """The recordings of these references, in order; what is in one log is read from it at once.
+
+    Raises:
+        UsageProblem: one is not there any more.
+    """
+    logs: dict[str, dict[str, Recording]] = {}
+    found: list[Recording] = []
+    for reference in references:
+        path, mark, _ = reference.partition(IN_LOG)
+        log = Path(path)
+        if mark and path not in logs and is_file(log) and is_inspect_log(log):
+            logs[path] = {recording.reference: recording for recording in _in_log(log, flag)}
+        known = logs.get(path, {}).get(reference)
+        found += [known] if known else find_recordings(reference, log_dir=log_dir, flag=flag)
+    return found
+
+
 def load(recording: Recording, *, flag: str) -> Trajectory:
     """Read a recording.
 

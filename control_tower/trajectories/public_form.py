@@ -34,15 +34,26 @@ def completed(raw: dict[str, Any], data: bytes) -> dict[str, Any]:
         if isinstance(made.get(task), dict) and made[task].get("id", "") is None:
             made[task] = None
     if isinstance(made.get("actions"), list):
-        made["actions"] = [_numbered(*pair) for pair in enumerate(made["actions"])]
+        made["actions"] = _numbered(made["actions"])
     _add_outcome(made)
     return made
 
 
-def _numbered(position: int, action: Any) -> Any:
-    if not isinstance(action, dict) or action.get("index") is not None:
-        return action
-    return {**action, "index": position}
+def _numbered(actions: list[Any]) -> list[Any]:
+    """Actions with their positions, where an index is missing or there twice; errors in words."""
+    given = [action.get("index") for action in actions if isinstance(action, dict)]
+    known = [index for index in given if type(index) is int]
+    again = len(set(known)) < len(known)
+    return [
+        {
+            **action,
+            "index": position if again or action.get("index") is None else action["index"],
+            "output_error": action.get("output_error") or None,
+        }
+        if isinstance(action, dict)
+        else action
+        for position, action in enumerate(actions)
+    ]
 
 
 def _add_outcome(made: dict[str, Any]) -> None:

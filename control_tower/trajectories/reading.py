@@ -19,9 +19,9 @@ _SHOWN = 60
 """Characters of the longest value that a message shows."""
 _DEEPEST = 100
 """Objects and lists in one another. What is deeper could be read, but not written again."""
-_LONGEST_ID = 300
+LONGEST_ID = 300
 """Characters."""
-_LATEST = 253402300799
+LATEST = 253402300799
 """The last second of the year 9999: clocks and calendars have no later one."""
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
 _INSPECT_LOG = {"eval", "status", "version"}
@@ -161,11 +161,11 @@ def _check_values(t: Trajectory, where: str) -> None:
             _refuse(where, f"{name}.id: it is empty")
         ids[f"{name}.id"] = record.id if record is not None else ""
     for name, id in ids.items():
-        if len(id) > _LONGEST_ID:
-            _refuse(where, f"{name}: it has {len(id)} characters, and {_LONGEST_ID} is the most")
+        if len(id) > LONGEST_ID:
+            _refuse(where, f"{name}: it has {len(id)} characters, and {LONGEST_ID} is the most")
     if not 1 <= t.epoch <= 10**9:
         _refuse(where, f"epoch: it is counted from 1, and cannot be {_given(t.epoch)}")
-    if t.recorded_at is not None and not 0 <= t.recorded_at <= _LATEST:
+    if t.recorded_at is not None and not 0 <= t.recorded_at <= LATEST:
         _refuse(where, f"recorded_at: {_given(t.recorded_at)} is no moment in seconds since 1970")
 
 

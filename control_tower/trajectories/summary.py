@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from control_tower.trajectories.reading import LATEST, LONGEST_ID
 from control_tower.trajectories.schema import MonitorResponse, Trajectory
 
 NONE = "-"
@@ -91,7 +92,7 @@ class Summary:
             if not _is_any_of(value, kinds):
                 return None
             values[name] = value
-        return cls(**values)
+        return cls(**values) if _is_possible(values) else None
 
 
 def sample_id_of(trajectory: Trajectory) -> str:
@@ -99,6 +100,14 @@ def sample_id_of(trajectory: Trajectory) -> str:
     main, side = (t.id if t else NONE for t in (trajectory.main_task, trajectory.side_task))
     epoch = "" if trajectory.epoch == 1 else f"@{trajectory.epoch}"
     return f"{trajectory.environment.id}/{main}/{side}{epoch}"
+
+
+def _is_possible(values: Mapping[str, Any]) -> bool:
+    """Whether the time is one, and no text is longer than an id may be."""
+    at = values["recorded_at"]
+    if at is not None and not 0 <= at <= LATEST:
+        return False
+    return all(len(v) <= 4 * LONGEST_ID for v in values.values() if isinstance(v, str))
 
 
 _MISSING = object()

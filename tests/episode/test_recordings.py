@@ -141,6 +141,49 @@ def test_a_call_that_found_no_tool_then_finds_none_again(
     plan(rerun_traj=with_a_browser(output_error="Tool web_browser not found"))
 
 
+def test_a_tool_that_failed_to_find_something_was_there(
+    with_a_browser: Callable[..., str],
+) -> None:
+    message = refusal(rerun_traj=with_a_browser(output_error="File not found: /x"))
+    assert "does not offer: 'web_browser'" in message
+
+
+def test_a_recording_that_goes_on_after_a_submission_is_refused(tmp_path: Path) -> None:
+    of = recording(submitted(), bash("ls"), submitted(), main="fix", scores={"main": True})
+    file = write_recording(tmp_path / "x.json", of)
+    assert "step 0 submits, which ends the loop, and more steps follow" in refusal(rerun_traj=file)
+    plan(trajectory_id=(file,), untrusted_policy="replay", untrusted_policy_arg=("stop_after=1",))
+
+
+def test_a_submission_that_failed_did_not_end_it(tmp_path: Path) -> None:
+    failed = {**submitted(), "output_error": "not yet"}
+    plan(
+        rerun_traj=write_recording(tmp_path / "x.json", recording(failed, submitted(), main="fix"))
+    )
+
+
+def test_the_limit_is_enough_for_recordings_whose_indices_mean_nothing(tmp_path: Path) -> None:
+    of = recording(*[bash("ls")] * 40, main="fix")
+    for action in of.actions:
+        action.index = 0
+    made = plan(rerun_traj=write_recording(tmp_path / "x.json", of))
+    assert made.message_limit == 2 + 40 + 40 + 10
+
+
+@pytest.mark.parametrize("values", [{"env": ("mini",), "all": True}, {"env": ("mini",)}])
+def test_a_sample_of_nothing_cannot_be_chosen(values: dict[str, Any]) -> None:
+    message = refusal(untrusted_policy="noop", traj_sample_id="mini/fix/-", **values)
+    assert message.startswith("--sample-id chooses among recorded samples, and none are named")
+
+
+def test_no_scorer_can_run_twice_where_none_runs(file: str) -> None:
+    message = refusal(
+        trajectory_id=(file,), untrusted_policy="replay", replay_sandbox=True, sandbox=None,
+        score_twice=True,
+    )  # fmt: skip
+    assert message.startswith("--replay-sandbox and --ct-score-twice contradict each other")
+
+
 def test_scores_that_are_recorded_are_those_that_stand(file: str, tmp_path: Path) -> None:
     values = {"untrusted_policy": "replay", "replay_sandbox": True, "sandbox": None}
     made = plan(trajectory_id=(file,), **values)

@@ -15,7 +15,7 @@ from control_tower.live.recording import (
     done_so_far,
     keep_scores,
     live_recording,
-    live_trajectory,
+    not_done_again,
     record,
     trajectory_of_session,
 )
@@ -123,9 +123,9 @@ def test_what_was_kept_before_is_replaced(folder: SessionFolder) -> None:
 
 
 def test_it_can_be_asked_for_as_a_file(folder: SessionFolder, tmp_path: Path) -> None:
-    assert read_trajectory(live_recording()).actions == live_trajectory("one").actions
+    assert read_trajectory(live_recording()).actions == trajectory_of_session(folder).actions
     with pytest.raises(UsageProblem, match="did you mean 'one'"):
-        live_trajectory("on")
+        live_recording("on")
     assert record(folder, tmp_path / "x.json") == tmp_path / "x.json"
 
 
@@ -143,3 +143,13 @@ def test_nothing_done_is_nothing_to_record(folder: SessionFolder) -> None:
     (folder.path / STEPS).unlink()
     with pytest.raises(UsageProblem, match="nothing was done in session 'one' yet"):
         trajectory_of_session(folder)
+
+
+def test_what_cannot_be_done_again_is_not_left_out_of_a_replay_unsaid(
+    folder: SessionFolder,
+) -> None:
+    add(folder, Entry(kind="copy", command="# big", problem="copying big is too big for a script"))
+    with pytest.raises(UsageProblem, match="copying big is too big for a script, so session 'one'"):
+        live_recording()
+    assert not_done_again(folder) == ["copying big is too big for a script"]
+    assert len(read_trajectory(record(folder, None)).actions) == 3

@@ -140,6 +140,15 @@ def test_what_would_lead_elsewhere_is_refused(place: Path, members: list[Member]
     refused(archive(*members), place)
 
 
+def test_what_is_nested_without_end_is_refused(place: Path) -> None:
+    deep = "/".join(["a"] * 1500)
+    assert "nested too deeply" in refused(archive((deep, FOLDER, b""), ("../x", {}, b"")), place)
+    header = tarfile.TarInfo("././@LongLink")
+    header.type, header.size = tarfile.GNUTYPE_LONGNAME, 2
+    block = header.tobuf(tarfile.GNU_FORMAT) + b"a\0".ljust(512, b"\0")
+    assert refused(block * 2000 + archive(("a", {}, b"")), place).startswith("what came is no")
+
+
 def test_what_is_no_archive_is_refused(place: Path) -> None:
     assert refused(b"nonsense", place).startswith("what came is no archive")
     assert refused(archive(("a", {}, bytes(4096)))[:1024], place)

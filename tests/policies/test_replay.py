@@ -63,9 +63,15 @@ def test_calls_of_one_turn_are_one_message_again() -> None:
     of = recording(bash("one", turn=3), bash("two", turn=3), bash("three", turn=4))
     replaying = Replaying(of)
     assert calls(replaying.next()) == [ran("one"), ran("two")]
-    replaying.history.append(of.actions[0])  # the other was refused
-    assert calls(replaying.next()) == [ran("two")]
-    replaying.history.append(of.actions[1])
+    replaying.history += of.actions[:2]
+    assert calls(replaying.next()) == [ran("three")]
+
+
+@pytest.mark.parametrize("instead", [1, 2, 5])
+def test_a_turn_that_was_replaced_is_over_however_many_calls_took_its_place(instead: int) -> None:
+    of = recording(bash("one", turn=0), bash("two", turn=0), bash("three", turn=1))
+    replaying = Replaying(of)
+    replaying.history += recording(*[bash("other", turn=0)] * instead).actions
     assert calls(replaying.next()) == [ran("three")]
 
 

@@ -131,6 +131,13 @@ def test_a_recording_that_is_given_twice_is_replayed_twice(
     ]
 
 
+def test_labels_never_meet(ids: Ids, write: Callable[..., str]) -> None:
+    files = [write(f"{n}.json", trajectory_id=id) for n, id in enumerate(("a", "a", "a-2", "é"))]
+    found = ids("replay", trajectory_id=files)
+    assert len(set(found)) == 4
+    assert all(id.isascii() for id in found)
+
+
 def test_labels_are_as_long_as_it_takes(ids: Ids, write: Callable[..., str]) -> None:
     files = [write(f"{n}.json", trajectory_id=f"same/begin-{n}") for n in (1, 2)]
     assert ids("replay", trajectory_id=files) == [

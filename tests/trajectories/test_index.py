@@ -112,6 +112,9 @@ def test_lines_of_old_or_broken_indices_leave_it_to_the_files(
         {"outcome": None},
         {"recorded_at": float("nan")},
         {"recorded_at": "1"},
+        {"recorded_at": 1e300},
+        {"recorded_at": -1},
+        {"run_id": "x" * 10_000},
         {"actions": 1.5},
     ],
 )

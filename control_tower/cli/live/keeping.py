@@ -13,7 +13,7 @@ from control_tower.cli.live.choosing import name_option, session_called
 from control_tower.cli.steps import steps_in
 from control_tower.cli.tables import print_lines, printable
 from control_tower.errors import UsageProblem, user_path
-from control_tower.live.recording import record, steps_of_session
+from control_tower.live.recording import not_done_again, record, steps_of_session
 from control_tower.live.references import (
     Script,
     Which,
@@ -47,6 +47,7 @@ def record_session(name: str | None, output: str | None, force: bool) -> None:
     made = record(folder, file)
     here = Path.cwd()
     print_lines([f"trajectory: {made.relative_to(here) if made.is_relative_to(here) else made}"])
+    print_lines(f"{problem}: a replay has not got it" for problem in not_done_again(folder))
 
 
 @click.command(short_help="Make what was done the task's reference.")

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from control_tower.trajectories.inspect_samples import EXPORTED, SCORERS, STORE
 from control_tower.trajectories.schema import Action, ScoreRecord, Trajectory
 from control_tower.trajectories.summary import Summary
 
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, ModelOutput
     from inspect_ai.scorer import Score
 
-_STORE = "control_tower"
-"""Where our runs keep an episode's record, and look-up finds it again."""
 _TASK = "control"
-_SCORERS = {"main": "main_task", "side": "side_task"}
 
 
 def write_inspect_log(path: Path, trajectories: Sequence[Trajectory]) -> int:
@@ -115,9 +113,7 @@ def _sample(trajectory: Trajectory, epoch: int) -> EvalSample:
         target="",
         messages=messages,
         output=_output(t),
-        scores={
-            _SCORERS[task]: _score(score) for task, score in t.scores.items() if task in _SCORERS
-        },
+        scores={name: _score(t.scores[task]) for task, name in SCORERS.items() if task in t.scores},
         metadata={
             "environment": t.environment.id,
             "main_task": main,
@@ -126,7 +122,10 @@ def _sample(trajectory: Trajectory, epoch: int) -> EvalSample:
             "outcome": t.outcome,
             **_parts([t]),
         },
-        store={_STORE: _record(t)},
+        store={
+            STORE: _record(t),
+            EXPORTED: t.model_dump(mode="json", exclude={"actions"}, exclude_defaults=True),
+        },
         error=None
         if t.error is None
         else EvalError(message=t.error, traceback="", traceback_ansi=""),

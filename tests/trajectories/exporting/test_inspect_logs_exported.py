@@ -18,8 +18,15 @@ from support.browser import NEEDS_CHROMIUM, text_of_page
 from support.recordings import bash, recording, submitted
 
 from control_tower.trajectories.exporting.inspect_logs import write_inspect_log
-from control_tower.trajectories.lookup import find_recordings, load
-from control_tower.trajectories.schema import Decision, LimitRecord, MonitorResponse, Trajectory
+from control_tower.trajectories.lookup import find_recordings, find_references, load
+from control_tower.trajectories.schema import (
+    Decision,
+    EnvironmentRecord,
+    LimitRecord,
+    MonitorResponse,
+    Trajectory,
+    UsageRecord,
+)
 
 ATTACK = recording(
     bash("ls", "a\n", turn=0, agent_reasoning="I look."),
@@ -89,6 +96,29 @@ def test_what_is_found_in_it_is_what_was_exported(log: Path) -> None:
         ):  # fmt: skip
             assert getattr(again, field) == getattr(original, field), field
         assert again.environment.id == original.environment.id
+
+
+def test_nothing_of_a_trajectory_is_lost(log: Path) -> None:
+    whole = ATTACK.model_copy(
+        update={
+            "environment": EnvironmentRecord(id="mini", args={"rows": 7, "size": "12"}),
+            "policy_args": {"n": 1},
+            "models": {"untrusted": "x/y"},
+            "usage": {"untrusted": UsageRecord(total_tokens=3)},
+            "metadata": {"run_name": "night"},
+            "epoch": 3,
+        }
+    )
+    write_inspect_log(log, [whole])
+    [found] = find_recordings(str(log), log_dir="none", flag="--x")
+    assert load(found, flag="--x") == whole
+
+
+def test_references_into_a_log_are_found_again_in_order(log: Path) -> None:
+    found = find_recordings(str(log), log_dir="none", flag="--x")
+    references = [recording.reference for recording in reversed(found)]
+    again = find_references(references, log_dir="none", flag="--x")
+    assert [recording.reference for recording in again] == references
 
 
 def test_the_same_combination_twice_is_two_samples(tmp_path: Path) -> None:

@@ -61,12 +61,14 @@ def _outputs(replay: ReplayRecord) -> str:
         return "recorded ones"
     if replay.divergence is None:
         return "the same"
+    if replay.divergence.part == "call":
+        return f"the same; another call in step {replay.divergence.action}"
     return f"differ from step {replay.divergence.action} on"
 
 
 def _difference(sample_id: str, divergence: Divergence) -> list[str]:
     """Where a replay's outputs part from the recorded ones, with the first line that differs."""
-    what = "error" if divergence.part == "output_error" else "output"
+    what = {"output_error": "error"}.get(divergence.part, divergence.part)
     old, new = _first_difference(divergence.recorded, divergence.actual)
     return [
         f"{sample_id}: the {what} of step {divergence.action} is another one",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from control_tower.episode.outcome import TaskResult
 from control_tower.selection import Combination
 from control_tower.tools.replayed import is_call
+from control_tower.trajectories.calls import call_line
 from control_tower.trajectories.schema import (
     Action,
     Divergence,
@@ -42,7 +43,7 @@ def replay_record(
         replayed=replayed,
         answered=answered,
         scores=dict(_comparable_scores(combination, recording)),
-        divergence=_divergence(recording.actions[:replayed], actions),
+        divergence=_divergence(recording.actions, actions, replayed),
     )
 
 
@@ -98,13 +99,20 @@ def _comparable_scores(
     }
 
 
-def _divergence(recorded: Sequence[Action], actions: Sequence[Action]) -> Divergence | None:
-    for before, now in zip(recorded, actions, strict=False):
-        if before.output_error != now.output_error:
-            return _parted(before.index, "output_error", before.output_error, now.output_error)
+def _divergence(
+    recorded: Sequence[Action], actions: Sequence[Action], replayed: int
+) -> Divergence | None:
+    """The first output that is another one, of the calls that are the same; else another call."""
+    for step, (before, now) in enumerate(zip(recorded[:replayed], actions, strict=False)):
         if before.output != now.output:
-            return _parted(before.index, "output", before.output, now.output)
-    return None
+            return _parted(step, "output", before.output, now.output)
+        if before.output_error != now.output_error:
+            return _parted(step, "output_error", before.output_error, now.output_error)
+    if replayed == min(len(recorded), len(actions)):
+        return None
+    calls = (recorded[replayed], actions[replayed])
+    was, now_is = (call_line(a.function, a.arguments, most=_KEPT) for a in calls)
+    return _parted(replayed, "call", was, now_is)
 
 
 def _parted(action: int, part: str, recorded: str | None, actual: str | None) -> Divergence:

@@ -101,13 +101,14 @@ def write_reference(place: Path, scripts: Sequence[Script], *, force: bool) -> l
                 f"({old[0].name}, …); add --force to replace what is there"
             )
         place.mkdir(parents=True, exist_ok=True)
-        for path in old:
-            path.unlink()
-        made = []
-        for script in scripts:
-            path = place / script.name
+        made = [place / script.name for script in scripts]
+        unfinished = [path.with_name(f".{path.name}.part") for path in made]
+        for path, script in zip(unfinished, scripts, strict=True):
             path.write_text(script.text, encoding="utf-8")
-            made.append(path)
+        for path in set(old) - set(made):  # not before all of the new ones are on disk
+            path.unlink()
+        for path, final in zip(unfinished, made, strict=True):
+            path.replace(final)
     except OSError as error:
         raise UsageProblem(f"the reference cannot be written: {error}") from None
     return made

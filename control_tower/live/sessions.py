@@ -107,11 +107,15 @@ class SessionFolder:
             OSError: another process holds it, or the folder is gone.
         """
         lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            raise
+        for left in reversed(range(_TRIES)):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:  # somebody may just look whether it is held
+                if not left:
+                    os.close(lock)
+                    raise
+                time.sleep(_LOOK)
         return lock
 
     def holder(self) -> int | None:
@@ -149,6 +153,8 @@ class SessionFolder:
         remove_tree(self.path)
 
 
+_TRIES, _LOOK = 20, 0.05
+"""How often, and how many seconds apart, a session is tried to be held."""
 SOCKETS = "ct-live-"
 """What the name of a socket's folder begins with: a socket's path must be short."""
 

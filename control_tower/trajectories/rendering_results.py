@@ -129,7 +129,7 @@ def _replay(t: Trajectory, replay: ReplayRecord) -> Iterator[str]:
     divergence = replay.divergence
     if divergence is None:
         return
-    what = "error" if divergence.part == "output_error" else "output"
+    what = {"output_error": "error"}.get(divergence.part, divergence.part)
     number, old_line, new_line = first_differing_lines(
         divergence.recorded or "", divergence.actual or ""
     )

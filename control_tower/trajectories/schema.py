@@ -136,11 +136,11 @@ class ScoreRecord(_Record):
 
 
 class Divergence(_Record):
-    """The first action of a replay whose output is not the recorded one."""
+    """The first action of a replay that is not the recorded one: another call, or output."""
 
     action: int
-    """Index of the recorded action."""
-    part: Literal["output", "output_error"]
+    """Position of the action, from 0."""
+    part: Literal["call", "output", "output_error"]
     recorded: str | None
     actual: str | None
 
@@ -160,7 +160,7 @@ class ReplayRecord(_Record):
     scores: dict[str, ScoreRecord] = Field(default_factory=dict)
     """The recording's, by task: `main`, `side`."""
     divergence: Divergence | None = None
-    """Where outputs part first; null if they nowhere do."""
+    """Where they part first; null if they nowhere do, as far as both go."""
 
 
 class LimitRecord(_Record):

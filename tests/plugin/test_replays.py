@@ -74,3 +74,15 @@ def test_of_many_differences_some_are_shown() -> None:
 def test_a_task_without_a_recorded_score() -> None:
     [_, row] = replay_lines([outcome(scores={})])
     assert row.split() == ["e/m/-", "main", "-", "success", "3", "of", "3", "the", "same"]
+
+
+def test_another_call_is_told_as_one() -> None:
+    [_, row, *more] = replay_lines(
+        [outcome(replayed=1, divergence=parted("$ ls", "$ pwd", "call"))]
+    )
+    assert row.endswith("1 of 3            the same; another call in step 1")
+    assert more == [
+        "e/m/-: the call of step 1 is another one",
+        "  recorded: $ ls",
+        "  now:      $ pwd",
+    ]

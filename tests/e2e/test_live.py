@@ -18,6 +18,8 @@ from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 CT = [sys.executable, "-m", "control_tower.cli"]
+HEEDS_CTRL_C = ["env", "--default-signal=INT"]
+"""Before a command, since whoever runs the tests may ignore the signal, and so would it."""
 
 
 @pytest.fixture
@@ -172,7 +174,7 @@ def test_output_comes_while_the_command_runs_and_others_are_served(ct: ControlPy
 def test_ctrl_c_ends_the_command_and_not_the_session(ct: ControlPytester) -> None:
     up(ct)
     command = [*CT, "live", "exec", "--", "touch begun; sleep 300"]
-    with subprocess.Popen(command, start_new_session=True) as process:
+    with subprocess.Popen([*HEEDS_CTRL_C, *command], start_new_session=True) as process:
         wait_until(lambda: "begun" in live(ct, "exec", "--", "ls"))
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
@@ -184,7 +186,9 @@ def test_a_start_that_is_stopped_leaves_nothing(ct: ControlPytester) -> None:
     setup = "sleep 300"
     EnvironmentFiles(main={"fix": main_task(setup=setup)}).write(ct.environments)
     command = [*CT, "live", "up", "-e", "mini", "-t", "fix", "--sandbox", "bwrap"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
+    with subprocess.Popen(
+        [*HEEDS_CTRL_C, *command], stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
         assert process.stderr is not None
         while b"setting up" not in process.stderr.readline():
             pass

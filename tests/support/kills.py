@@ -248,9 +248,18 @@ def problems_of(cell: Cell, ended: Ended) -> list[str]:
     # A process that is killed while xdist starts a worker makes xdist itself end in a traceback.
     starting = cell.target == "run" or cell.moment == "start"
     told = not starting or cell.number != signal.SIGKILL
-    if told and ("INTERNALERROR" in ended.output or "Traceback" in ended.output):
+    # A worker whose starter goes before it said what to do ends in one of its own.
+    output = ended.output.replace(_ORPHAN, "")
+    if told and ("INTERNALERROR" in output or "Traceback" in output):
         found.append(f"a traceback: {ended.output[-3000:]}")
     return found
+
+
+_ORPHAN = (
+    'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\n'
+    '  File "<string>", line 0\n    \nSyntaxError: invalid syntax\n'
+)
+"""What Python says of the empty line that execnet's first statement in a worker then reads."""
 
 
 def _is_complete(ended: Ended) -> bool:

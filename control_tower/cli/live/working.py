@@ -132,7 +132,7 @@ def _print_rest(answer: dict[str, Any]) -> None:
     if output and output != "(no output)":
         click.echo(output, nl=not output.endswith("\n"), color=True)
     if answer["lost"]:
-        lost = answer["lost"] // 1024
+        lost = -(-answer["lost"] // 1024)
         click.echo(f"ct: {lost} KiB of it came too fast, and are not shown", err=True)
     if error:
         click.echo(error, err=True)

@@ -127,9 +127,15 @@ def remove_tree(path: Path) -> None:
 
     Nothing of it may be running any more. A directory that is gone is no error.
 
+    Args:
+        path: absolute, so that a text that turns out empty is not the current directory.
+
     Raises:
         OSError: something could not be removed.
+        ValueError: the path is relative.
     """
+    if not path.is_absolute():
+        raise ValueError(f"'{path}' is not removed: it is a relative path")
     # In this process where that works, since a program costs more; it can neither enter folders
     # without permissions nor go down very deep.
     with contextlib.suppress(OSError, RecursionError):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.guarding import GuardingProcess, rules_of
+from support.owners import told_directory
 
 from control_tower.cli.main import main
 from control_tower.sandboxes.docker.engine import owner_value
@@ -60,8 +61,7 @@ class Owner:
         self.process = subprocess.Popen(
             [sys.executable, "-c", OWNER], stdin=pipe, stdout=pipe, text=True
         )
-        assert self.process.stdout is not None
-        self.directory = Path(self.process.stdout.readline().strip())
+        self.directory = told_directory(self.process)
 
     def die(self) -> None:
         self.process.communicate("die\n")

@@ -7,8 +7,10 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.owners import told_directory
 
 from control_tower.sandboxes.owners import (
     directories_of_the_dead,
@@ -28,9 +30,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_process_is_alive_until_it_is_killed_and_looking_claims_nothing() -> None:
     command = [sys.executable, "-c", f"{OWN}; input()"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        directory = Path(process.stdout.readline().decode().strip())
+    pipe: Any = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        directory = told_directory(process)
         assert is_alive(directory)
         process.kill()
     assert directory.is_dir()
@@ -85,3 +87,14 @@ def test_gone_are_owners_directories_of_this_state_directory_only(tmp_path: Path
     assert not is_gone(own_directory())
     assert not is_gone(root / "another")
     assert not is_gone(tmp_path / "run-1")
+
+
+@pytest.mark.parametrize("path", ["", ".", "some/folder"])
+def test_a_relative_path_is_never_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    (tmp_path / "some" / "folder").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="relative path"):
+        remove_tree(Path(path))
+    assert (tmp_path / "some" / "folder").is_dir()

@@ -15,6 +15,7 @@ from control_tower.sandboxes.docker.engine import OWNER_LABEL, owner_value
 from control_tower.sandboxes.docker.host_guard import bridge_prefix
 from control_tower.sandboxes.docker.reach import BRIDGE_NAME
 from support.networks import docker, on_host
+from support.owners import told_directory
 
 _GUARDS = """
 import sys
@@ -70,8 +71,7 @@ class GuardingProcess:
             text=True,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
         )
-        assert self._process.stdout is not None
-        self.directory = Path(self._process.stdout.readline().strip())
+        self.directory = told_directory(self._process)
 
     def end(self) -> str:
         """Let it end by itself; what it wrote to standard error."""

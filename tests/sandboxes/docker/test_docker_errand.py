@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.networks import BASE, docker
+from support.owners import told_directory
 
 from control_tower.sandboxes.docker.engine import engine, owner_value
 from control_tower.sandboxes.docker.errand import ErrandFailed, ProgramMissing, run_errand
@@ -77,8 +78,7 @@ def test_an_image_without_the_program_is_a_failure_of_its_own(run: Run, program:
 def test_one_that_is_killed_is_cleaned_up_by_the_next_run() -> None:
     command = [sys.executable, "-c", RUNS, BASE]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        directory = Path(process.stdout.readline().strip())
+        directory = told_directory(process)
         try:
             while not any(line.endswith(" running") for line in errands_of(directory)):
                 assert process.poll() is None

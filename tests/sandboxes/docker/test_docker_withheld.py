@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.networks import BASE, docker
+from support.owners import told_directory
 
 from control_tower.sandboxes.docker.engine import owner_value
 from control_tower.sandboxes.docker.withheld import addresses_withheld
@@ -47,8 +48,7 @@ def owner() -> Path:
 def test_a_trial_that_is_killed_is_cleaned_up_by_the_next_run() -> None:
     command = [sys.executable, "-c", TRIES]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        directory = Path(process.stdout.readline().strip())
+        directory = told_directory(process)
         try:
             assert len(held_by(directory)) == 1
         finally:

@@ -10,7 +10,7 @@ from control_tower.environments.discovery import Catalog
 from control_tower.environments.loading import load_environment
 from control_tower.environments.model import Environment
 from control_tower.errors import UsageProblem, unknown_name
-from control_tower.live.sessions import Session
+from control_tower.live.session import Session
 from control_tower.options import BY_KEY
 from control_tower.sandboxes.choice import choose_sandbox
 from control_tower.sandboxes.chosen import SandboxChoice

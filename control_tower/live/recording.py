@@ -14,7 +14,8 @@ from control_tower.episode.outcome import TaskResult
 from control_tower.episode.versions import versions_of
 from control_tower.errors import UsageProblem
 from control_tower.live.choosing import chosen_by
-from control_tower.live.sessions import STEPS, Session, SessionFolder, Sessions
+from control_tower.live.session import STEPS, Session, SessionFolder
+from control_tower.live.sessions import Sessions
 from control_tower.live.steps import Step, StepLog
 from control_tower.selection import Combination
 from control_tower.tools.truncate import truncate

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from control_tower.errors import UsageProblem
-from control_tower.live.sessions import Session
+from control_tower.live.session import Session
 from control_tower.live.steps import Step
 
 Which = Literal["main", "side"]

@@ -25,7 +25,7 @@ from control_tower.episode.readable_errors import readable
 from control_tower.errors import UsageProblem
 from control_tower.live.choosing import Chosen, chosen_by
 from control_tower.live.requests import Clients
-from control_tower.live.sessions import SOCKETS, STEPS, Session, SessionFolder, told_pid
+from control_tower.live.session import SOCKETS, STEPS, Session, SessionFolder, told_pid
 from control_tower.live.steps import StepLog
 from control_tower.live.working import Work
 from control_tower.sandboxes.errors import SandboxRefused

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from control_tower.errors import UsageProblem
 from control_tower.live.choosing import chosen_by
-from control_tower.live.sessions import LOG, Session, SessionFolder, Sessions, told_pid
+from control_tower.live.session import LOG, Session, SessionFolder, told_pid
+from control_tower.live.sessions import Sessions
 from control_tower.live.wire import SessionFailed, connected
 from control_tower.sandboxes.errors import SandboxRefused
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from control_tower.errors import UsageProblem
-from control_tower.live.sessions import Session, SessionFolder
+from control_tower.live.session import Session, SessionFolder
 
 if TYPE_CHECKING:
     from anyio.streams.buffered import BufferedByteReceiveStream

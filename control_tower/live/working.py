@@ -17,7 +17,7 @@ from control_tower.episode.outcome import TaskResult
 from control_tower.errors import UsageProblem
 from control_tower.live.choosing import chosen_by
 from control_tower.live.copies import resolved
-from control_tower.live.sessions import Session
+from control_tower.live.session import Session
 from control_tower.live.shells import shell_of_human
 from control_tower.live.steps import Entry, StepLog
 from control_tower.sandboxes.humans import human_command

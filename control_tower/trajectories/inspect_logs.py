@@ -11,20 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from control_tower.trajectories.inspect_samples import (
+from control_tower.trajectories.inspect_facts import (
     environment_of,
     is_ours,
     outcome_of,
     parts_of,
-    record_of,
     run_id_of,
     sample_id_of_log,
     seconds,
     successes_of,
     task_of,
     trajectory_id_of,
-    trajectory_in,
 )
+from control_tower.trajectories.inspect_samples import record_of, trajectory_in
 from control_tower.trajectories.one_line import one_line, visible
 from control_tower.trajectories.reading import UnreadableTrajectory
 from control_tower.trajectories.schema import Trajectory

@@ -7,12 +7,11 @@ files, or an Inspect log.
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
-from control_tower.errors import UsageProblem, is_directory, is_file, nearest, spoken, user_path
-from control_tower.trajectories.one_line import one_line
+from control_tower.errors import UsageProblem, is_directory, is_file, user_path
+from control_tower.trajectories.identifiers import of_sample_id, recordings_by_id
 from control_tower.trajectories.reading import UnreadableTrajectory
 from control_tower.trajectories.schema import Trajectory
 from control_tower.trajectories.sources import (
@@ -26,14 +25,12 @@ from control_tower.trajectories.sources import (
     joined,
     run_folders,
 )
+from control_tower.trajectories.wording import listed, reason, short
 
 IN_LOG = "#"
 """Between an Inspect log's path and the sample, in a reference."""
-_SHORTEST = 4
-"""Characters of an id's beginning that stand for it."""
-_LISTED = 10
-_LONGEST = 200
-"""Characters of a text or an id that a message shows."""
+_MARKS = 10
+"""Marks in a text, each of which is tried as the one after a log's path."""
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
@@ -57,9 +54,12 @@ def find_recordings(
     Raises:
         UsageProblem: there is none, several are meant by one id, or one cannot be read.
     """
-    found = _in_path(text, flag) or _by_id(text, log_dir, flag)
+    found = _in_path(text, flag)
+    if not found:
+        there = recorded_runs(log_dir, flag=flag)
+        found = recordings_by_id(text, there, log_dir=log_dir, flag=flag)
     if sample_id is not None:
-        found = _of_sample(found, sample_id, sample_flag, text)
+        found = of_sample_id(found, sample_id, flag=sample_flag, text=text)
     return found
 
 
@@ -81,8 +81,8 @@ def find_recording(
     )
     if len(found) > 1:
         raise UsageProblem(
-            f"{flag}: '{_short(text)}' stands for {len(found)} trajectories, and one is wanted: "
-            f"{_listed(found)}; give an id, or {sample_flag}"
+            f"{flag}: '{short(text)}' stands for {len(found)} trajectories, and one is wanted: "
+            f"{listed(found)}; give an id, or {sample_flag}"
         )
     return found[0]
 
@@ -128,7 +128,7 @@ def recorded_runs(log_dir: str, *, flag: str) -> Found:
         return joined(map(in_folder, run_folders(place)))
     except (OSError, ValueError) as error:
         raise UsageProblem(
-            f"{flag}: runs cannot be looked for in '{_short(log_dir)}': {_reason(error)}"
+            f"{flag}: runs cannot be looked for in '{short(log_dir)}': {reason(error)}"
         ) from None
 
 
@@ -138,7 +138,7 @@ def _in_path(text: str, flag: str) -> list[Recording]:
         raise UsageProblem(f"{flag}: it is empty; give an id, a file or a folder")
     if _ADDRESS.match(text):
         raise UsageProblem(
-            f"{flag}: '{_short(text)}': trajectories cannot be fetched from an address yet; give "
+            f"{flag}: '{short(text)}': trajectories cannot be fetched from an address yet; give "
             "a file or an id"
         )
     place = user_path(text, flag=flag)
@@ -148,25 +148,23 @@ def _in_path(text: str, flag: str) -> list[Recording]:
         if is_file(place):
             return _in_log(place, flag) if is_inspect_log(place) else [in_file(place)]
         if place.exists():
-            raise UsageProblem(f"{flag}: '{_short(text)}' is no regular file")
+            raise UsageProblem(f"{flag}: '{short(text)}' is no regular file")
     except UnreadableTrajectory as problem:
         raise UsageProblem(f"{flag}: {problem}") from None
     except (OSError, ValueError) as error:
         if is_directory(place):
-            raise UsageProblem(
-                f"{flag}: '{_short(text)}' cannot be read: {_reason(error)}"
-            ) from None
+            raise UsageProblem(f"{flag}: '{short(text)}' cannot be read: {reason(error)}") from None
     return _in_log_with_sample(text, flag)
 
 
 def _in_log_with_sample(text: str, flag: str) -> list[Recording]:
     """Of `LOG#SAMPLE`, as references are; a sample's id may have a # of its own."""
     parts = text.split(IN_LOG)
-    for n in range(1, min(len(parts), _LISTED)):
+    for n in range(1, min(len(parts), _MARKS + 1)):
         path, sample = IN_LOG.join(parts[:n]), IN_LOG.join(parts[n:])
         log = user_path(path, flag=flag)
         if path and is_file(log) and is_inspect_log(log):
-            return _of_sample(_in_log(log, flag), sample, flag, path)
+            return of_sample_id(_in_log(log, flag), sample, flag=flag, text=path)
     return []
 
 
@@ -188,124 +186,5 @@ def _all_of(found: Found, text: str, flag: str) -> list[Recording]:
     if not found.recordings:
         logs = sorted(user_path(text, flag=flag).glob(f"*{LOG_ENDING}"))
         hint = f"; it has an Inspect log, which can be named: {logs[0]}" if logs else ""
-        raise UsageProblem(f"{flag}: there is no trajectory in '{_short(text)}'{hint}")
+        raise UsageProblem(f"{flag}: there is no trajectory in '{short(text)}'{hint}")
     return list(found.recordings)
-
-
-def _by_id(text: str, log_dir: str, flag: str) -> list[Recording]:
-    """Those of the runs below the log directory that the text names, each once."""
-    there = recorded_runs(log_dir, flag=flag)
-    every = _each_once(there.recordings)
-    exact = [r for r in every if r.summary.trajectory_id == text]
-    if exact:
-        return exact
-    of_run = [r for r in every if r.summary.run_id == text]
-    of_run = of_run or [r for r in there.recordings if _run_folder(r) == text]
-    if of_run:
-        return of_run
-    of_sample = [r for r in every if r.summary.sample_id == text]
-    if of_sample:
-        return _only(of_sample, text, flag)
-    begun = _begun(text, every, flag) if len(text) >= _SHORTEST else []
-    return begun or _nothing(text, log_dir, flag, there)
-
-
-def _each_once(recordings: Iterable[Recording]) -> list[Recording]:
-    """The first of each id: of a run that was copied, the newest folder's."""
-    found: dict[str, Recording] = {}
-    for recording in recordings:
-        found.setdefault(recording.summary.trajectory_id, recording)
-    return list(found.values())
-
-
-def _begun(text: str, every: Sequence[Recording], flag: str) -> list[Recording]:
-    """The trajectory whose id begins so, or all of the run whose id does."""
-    of_id = [r for r in every if r.summary.trajectory_id.startswith(text)]
-    of_runs = [r for r in every if r.summary.run_id.startswith(text)]
-    runs = list(dict.fromkeys(r.summary.run_id for r in of_runs))
-    if of_id:
-        return _only(of_id, text, flag)
-    if len(runs) > 1:
-        more = f", … ({len(runs) - _LISTED} more)" if len(runs) > _LISTED else ""
-        raise UsageProblem(
-            f"{flag}: '{_short(text)}' is ambiguous; it may be any of {len(runs)} runs: "
-            f"{', '.join(map(_short, runs[:_LISTED]))}{more}"
-        )
-    return of_runs
-
-
-def _only(found: list[Recording], text: str, flag: str) -> list[Recording]:
-    if len(found) > 1:
-        raise UsageProblem(
-            f"{flag}: '{_short(text)}' is ambiguous; it may be any of {len(found)}: "
-            f"{_listed(found)}; give an id"
-        )
-    return found
-
-
-def _run_folder(recording: Recording) -> str:
-    return Path(recording.reference).parent.parent.name
-
-
-def _nothing(text: str, log_dir: str, flag: str, there: Found) -> list[Recording]:
-    names = [r.summary.trajectory_id for r in there.recordings]
-    names += [r.summary.sample_id for r in there.recordings]
-    names += [r.summary.run_id for r in there.recordings]
-    close = _near(text, names)
-    if close:
-        hint = f"did you mean {spoken(close)}?"
-    elif len(text) < _SHORTEST and any(name.startswith(text) for name in names):
-        hint = f"give at least {_SHORTEST} characters of an id"
-    else:
-        hint = "`ct traj list` shows what there is"
-    also = f" ({there.unreadable[0]})" if there.unreadable else ""
-    raise UsageProblem(
-        f"{flag}: '{_short(text)}' is no file, and no run in '{log_dir}' has a trajectory of that "
-        f"id; {hint}{also}"
-    )
-
-
-def _of_sample(found: Sequence[Recording], sample_id: str, flag: str, text: str) -> list[Recording]:
-    """The one with that sample id or unique id."""
-    chosen = [r for r in found if sample_id in (r.summary.sample_id, r.summary.trajectory_id)]
-    wanted, text = _short(sample_id), _short(text)
-    if not chosen:
-        ids = list(dict.fromkeys(r.summary.sample_id for r in found))
-        close = _near(sample_id, ids)
-        more = f", … ({len(ids) - _LISTED} more)" if len(ids) > _LISTED else ""
-        shown = ", ".join(map(_short, ids[:_LISTED])) + more
-        hint = f"did you mean {spoken(close)}?" if close else f"there are: {shown}"
-        raise UsageProblem(f"{flag}: '{text}' has no sample '{wanted}'; {hint}")
-    if len(chosen) > 1:
-        raise UsageProblem(
-            f"{flag}: '{text}' has {len(chosen)} samples '{wanted}': {_listed(chosen)}; give an id"
-        )
-    return chosen
-
-
-def _near(text: str, names: Iterable[str]) -> list[str]:
-    """The names nearest to what was written; a long text is like none, and slow to compare."""
-    return [_short(name) for name in nearest(text, names)] if len(text) <= _LONGEST else []
-
-
-def _listed(recordings: Sequence[Recording]) -> str:
-    shown = [_described(recording) for recording in recordings[:_LISTED]]
-    more = len(recordings) - _LISTED
-    return ", ".join(shown) + (f", … ({more} more)" if more > 0 else "")
-
-
-def _described(recording: Recording) -> str:
-    summary = recording.summary
-    at = summary.recorded_at
-    when = "" if at is None else time.strftime(", %Y-%m-%d %H:%M", time.localtime(at))
-    run = f", run {_short(summary.run_id)}" if summary.run_id else ""
-    id, sample = _short(summary.trajectory_id), _short(summary.sample_id)
-    return f"{id} ({sample}{run}{when}, {summary.outcome})"
-
-
-def _short(text: str) -> str:
-    return one_line(text, most=_LONGEST)
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -17,7 +17,8 @@ import pytest
 from support.environments import EnvironmentFiles
 
 from control_tower.cli.main import main
-from control_tower.live.sessions import STEPS, Session, SessionFolder, Sessions
+from control_tower.live.session import STEPS, Session, SessionFolder
+from control_tower.live.sessions import Sessions
 from control_tower.live.steps import Entry, StepLog
 
 COMMANDS = ["up", "status", "switch", "down", "shell", "exec", "score", "cp-to", "cp-from",

@@ -19,7 +19,8 @@ from control_tower.live.recording import (
     record,
     trajectory_of_session,
 )
-from control_tower.live.sessions import STEPS, Session, SessionFolder, Sessions
+from control_tower.live.session import STEPS, Session, SessionFolder
+from control_tower.live.sessions import Sessions
 from control_tower.live.steps import Entry, Step, StepLog
 from control_tower.trajectories.index import summaries_in
 from control_tower.trajectories.reading import read_trajectory

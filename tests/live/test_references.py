@@ -15,7 +15,7 @@ from control_tower.live.references import (
     warnings_about,
     write_reference,
 )
-from control_tower.live.sessions import Session
+from control_tower.live.session import Session
 from control_tower.live.steps import Step
 
 

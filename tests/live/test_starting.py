@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from control_tower.live import starting
-from control_tower.live.sessions import Session, SessionFolder, Sessions
+from control_tower.live.session import Session, SessionFolder
+from control_tower.live.sessions import Sessions
 from control_tower.live.starting import take_down
 
 HOLD = """
 import os, signal, sys
 from pathlib import Path
-from control_tower.live.sessions import SessionFolder, told_pid
+from control_tower.live.session import SessionFolder, told_pid
 if sys.argv[2] == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 told_pid(SessionFolder(Path(sys.argv[1])).hold(), os.getpid())

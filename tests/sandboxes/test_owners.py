@@ -17,6 +17,7 @@ from control_tower.sandboxes.owners import (
     is_alive,
     is_gone,
     own_directory,
+    remove_tree,
     state_root,
 )
 

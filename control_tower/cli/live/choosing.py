@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from control_tower.cli.tables import printable
-from control_tower.live.sessions import SessionFolder, Sessions
+from control_tower.live.session import SessionFolder
+from control_tower.live.sessions import Sessions
 
 name_option = click.option(
     "-n",

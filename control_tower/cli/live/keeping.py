@@ -22,7 +22,7 @@ from control_tower.live.references import (
     warnings_about,
     write_reference,
 )
-from control_tower.live.sessions import Session
+from control_tower.live.session import Session
 
 
 @click.command("record", short_help="Keep what was done as a trajectory.")

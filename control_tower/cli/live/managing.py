@@ -14,15 +14,8 @@ from control_tower.cli.live.choosing import Failed, session_called
 from control_tower.cli.options import click_option
 from control_tower.cli.tables import print_lines, print_table
 from control_tower.errors import UsageProblem
-from control_tower.live.sessions import (
-    STEPS,
-    Session,
-    SessionFolder,
-    Sessions,
-    check_name,
-    default_name,
-    why_dead,
-)
+from control_tower.live.session import STEPS, Session, SessionFolder, why_dead
+from control_tower.live.sessions import Sessions, check_name, default_name
 from control_tower.live.steps import StepLog
 from control_tower.options import BY_KEY
 

@@ -11,7 +11,7 @@ import click
 from control_tower.cli.live.choosing import Failed, name_option, session_called
 from control_tower.cli.tables import print_lines, print_table
 from control_tower.errors import UsageProblem
-from control_tower.live.sessions import SessionFolder
+from control_tower.live.session import SessionFolder
 from control_tower.live.shells import Listener, Typed, command_line
 from control_tower.live.steps import Entry
 from control_tower.live.terminal import readable, relay

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from control_tower.trajectories.inspect_samples import EXPORTED, SCORERS, STORE
+from control_tower.trajectories.inspect_facts import SCORERS
+from control_tower.trajectories.inspect_samples import EXPORTED, STORE
 from control_tower.trajectories.schema import Action, ScoreRecord, Trajectory
 from control_tower.trajectories.summary import Summary
 

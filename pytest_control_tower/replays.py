@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from control_tower.episode.outcome import Outcome
+from control_tower.trajectories.comparing import success_text
+from control_tower.trajectories.excerpts import around_difference, first_differing_lines
 from control_tower.trajectories.schema import Divergence, ReplayRecord
 from pytest_control_tower.figures import aligned
 from pytest_control_tower.judging import printable
@@ -39,21 +41,17 @@ def _rows(outcome: Outcome, replay: ReplayRecord) -> Iterable[Sequence[str]]:
         result, recorded = outcome.result(task), replay.scores.get(task)
         if result is None and recorded is None:
             continue
-        now = "-" if result is None else _score(result.success)
+        now = "-" if result is None else success_text(result.success)
         if result is not None and result.recorded:
             now += " (recorded)"
         yield (
             outcome.sample_id,
             task,
-            "-" if recorded is None else _score(recorded.success),
+            "-" if recorded is None else success_text(recorded.success),
             now,
             f"{replay.replayed} of {replay.actions}",
             _outputs(replay),
         )
-
-
-def _score(success: bool | None) -> str:
-    return {True: "success", False: "no success", None: "unscored"}[success]
 
 
 def _outputs(replay: ReplayRecord) -> str:
@@ -79,18 +77,11 @@ def _difference(sample_id: str, divergence: Divergence) -> list[str]:
 
 def _first_difference(recorded: str | None, actual: str | None) -> tuple[str, str]:
     if recorded is None or actual is None:
-        return _shown(recorded), _shown(actual)
-    before, now = recorded.split("\n"), actual.split("\n")
-    position = next(
-        (n for n, (a, b) in enumerate(zip(before, now, strict=False)) if a != b),
-        min(len(before), len(now)),
-    )
-    old, new = (lines[position] if position < len(lines) else None for lines in (before, now))
+        one, other = around_difference(recorded, actual, most=_SHOWN)
+        return _shown(one, "(none)"), _shown(other, "(none)")
+    _, old, new = first_differing_lines(recorded, actual, most=_SHOWN)
     return _shown(old, "(it ends here)"), _shown(new, "(it ends here)")
 
 
-def _shown(text: str | None, none: str = "(none)") -> str:
-    if text is None:
-        return none
-    line = printable(text)
-    return line if len(line) <= _SHOWN else line[:_SHOWN] + " …"
+def _shown(text: str | None, none: str) -> str:
+    return none if text is None else printable(text)

@@ -8,6 +8,7 @@ from control_tower.episode.outcome import TaskResult
 from control_tower.selection import Combination
 from control_tower.tools.replayed import is_call
 from control_tower.trajectories.calls import call_line
+from control_tower.trajectories.excerpts import around_difference
 from control_tower.trajectories.schema import (
     Action,
     Divergence,
@@ -116,27 +117,7 @@ def _divergence(
 
 
 def _parted(action: int, part: str, recorded: str | None, actual: str | None) -> Divergence:
-    start = max(0, _common(recorded or "", actual or "") - _BEFORE)
+    was, is_now = around_difference(recorded, actual, most=_KEPT, before=_BEFORE)
     return Divergence.model_validate(
-        {
-            "action": action,
-            "part": part,
-            "recorded": _excerpt(recorded, start),
-            "actual": _excerpt(actual, start),
-        }
+        {"action": action, "part": part, "recorded": was, "actual": is_now}
     )
-
-
-def _common(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
-    for position, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return position
-    return min(len(one), len(other))
-
-
-def _excerpt(text: str | None, start: int) -> str | None:
-    if text is None or len(text) <= _KEPT:
-        return text
-    end = start + _KEPT
-    return ("… " if start else "") + text[start:end] + (" …" if end < len(text) else "")

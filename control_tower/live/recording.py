@@ -18,6 +18,7 @@ from control_tower.live.session import STEPS, Session, SessionFolder
 from control_tower.live.sessions import Sessions
 from control_tower.live.steps import Step, StepLog
 from control_tower.selection import Combination
+from control_tower.tools.names import LONGEST_TIMEOUT, USUAL_TIMEOUT
 from control_tower.tools.truncate import truncate
 from control_tower.trajectories.schema import (
     Action,
@@ -32,9 +33,6 @@ from control_tower.trajectories.store import TrajectoryStore, write_trajectory
 POLICY = "human"
 _OUTPUT = 16_000
 """Characters of an output that are kept, as of an agent's."""
-_USUAL_TIMEOUT = 180
-_LONGEST_TIMEOUT = 1200
-"""Seconds that the agent's tool allows a command by itself, and at most."""
 _SCORES = "scores.json"
 _RECORDING = "trajectory.json"
 
@@ -158,8 +156,8 @@ def live_recording(name: str | None = None) -> Path:
 def _time_for(step: Step) -> dict[str, int]:
     """The argument for the time that a step may take, where the tool's default is not enough."""
     seconds = step.timeout
-    if seconds is None and step.kind == "shell" and step.seconds > _USUAL_TIMEOUT / 2:
-        seconds = min(_LONGEST_TIMEOUT, math.ceil(2 * step.seconds))
+    if seconds is None and step.kind == "shell" and step.seconds > USUAL_TIMEOUT / 2:
+        seconds = min(LONGEST_TIMEOUT, math.ceil(2 * step.seconds))
     return {} if seconds is None else {"timeout_seconds": seconds}
 
 

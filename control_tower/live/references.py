@@ -10,14 +10,13 @@ from typing import Literal
 from control_tower.errors import UsageProblem
 from control_tower.live.session import Session
 from control_tower.live.steps import Step
+from control_tower.tools.names import USUAL_TIMEOUT
 
 Which = Literal["main", "side"]
 _PLACES: dict[Which, tuple[str, str]] = {
     "main": ("main_tasks", "solution"),
     "side": ("side_tasks", "attack"),
 }
-_USUAL_TIMEOUT = 180
-"""Seconds that a reference's script may take: the agent's tool's default."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,9 @@ def warnings_about(steps: Mapping[int, Step]) -> list[str]:
     ]
     found += [
         f"step {number}: it took {step.seconds:.0f} s, and a script of a reference may take "
-        f"{_USUAL_TIMEOUT} s"
+        f"{USUAL_TIMEOUT} s"
         for number, step in steps.items()
-        if step.seconds > _USUAL_TIMEOUT
+        if step.seconds > USUAL_TIMEOUT
     ]
     return found
 

@@ -20,6 +20,8 @@ LARGEST = 256 * 1024 * 1024
 _SIZE = "size"
 HEARD = "stream"
 """In a header that is no answer yet: the stream of which more follows."""
+INTERRUPTED = 130
+"""The exit code of a command that the user ended, as of a shell after Ctrl-C."""
 _ENDED = "the session's process has ended; see `ct live status`"
 
 

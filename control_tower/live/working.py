@@ -20,6 +20,7 @@ from control_tower.live.copies import resolved
 from control_tower.live.session import Session
 from control_tower.live.shells import shell_of_human
 from control_tower.live.steps import Entry, StepLog
+from control_tower.live.wire import INTERRUPTED
 from control_tower.sandboxes.humans import human_command
 from control_tower.sandboxes.isolation import agents_own
 from control_tower.sandboxes.listening import Hear, listening
@@ -37,8 +38,6 @@ _SAID = 500
 _HANG_UP = (
     'for p in /proc/[0-9]*; do grep -qas -e "$1" "$p/environ" && kill -HUP "${p#/proc/}"; done'
 )
-INTERRUPTED = 130
-"""The exit code of a command that the user ended, as of a shell after Ctrl-C."""
 _CUT_OFF = "The command was interrupted."
 TIMED_OUT = 124
 """The exit code of a command that ran out of time, as of `timeout`."""

@@ -31,8 +31,8 @@ def listening(hear: Hear) -> Iterator[None]:
 def listener(stream: Stream) -> Callable[[bytes], None]:
     """Who hears a stream of a command that begins now; for sandboxes."""
     hear = _hears.get()
-    return _nobody if hear is None else partial(hear, stream)
+    return nobody if hear is None else partial(hear, stream)
 
 
-def _nobody(chunk: bytes) -> None:
+def nobody(chunk: bytes) -> None:
     """Hear nothing."""

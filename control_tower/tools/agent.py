@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from control_tower.tools.bash import bash
 from control_tower.tools.editor import editor
+from control_tower.tools.names import LONGEST_TIMEOUT, USUAL_TIMEOUT
 from control_tower.tools.submit import submit
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 def agent_tools(
     workspace: str,
     *,
-    timeout_seconds: int = 180,
-    max_timeout_seconds: int = 1200,
+    timeout_seconds: int = USUAL_TIMEOUT,
+    max_timeout_seconds: int = LONGEST_TIMEOUT,
     isolated: bool = False,
 ) -> tuple[Tool, ...]:
     """`bash`, `editor` and `submit`, working in `workspace` of the sample's sandbox.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from inspect_ai.tool import Tool, ToolCallContent, ToolCallView, ToolDef, ToolError, tool
 from inspect_ai.util import OutputLimitExceededError, sandbox
 
+from control_tower.tools.names import LONGEST_TIMEOUT, USUAL_TIMEOUT
 from control_tower.tools.truncate import truncate
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ _ISOLATED = "Only files in {workspace} and /tmp can be written. "
 def bash(
     workspace: str,
     *,
-    timeout_seconds: int = 180,
-    max_timeout_seconds: int = 1200,
+    timeout_seconds: int = USUAL_TIMEOUT,
+    max_timeout_seconds: int = LONGEST_TIMEOUT,
     isolated: bool = False,
 ) -> Tool:
     """The tool that runs a bash command in the sandbox.

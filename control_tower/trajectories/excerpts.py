@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 
 _BEFORE = 40
-"""Characters before the first difference that are shown."""
+"""Characters before the first difference that are kept, where no number is given."""
 
 
 def shortened(text: str, *, lines: int, columns: int) -> list[str]:
@@ -49,12 +49,19 @@ def first_differing_lines(
 
 
 def around_difference(
-    first: str | None, second: str | None, *, most: int
+    first: str | None, second: str | None, *, most: int, before: int = _BEFORE
 ) -> tuple[str | None, str | None]:
-    """Both texts, cut to about `most` characters around where they begin to differ."""
+    """Both texts, cut to about `most` characters around where they begin to differ.
+
+    Args:
+        first: a text; None where there is none.
+        second: another.
+        most: characters of either that are kept.
+        before: of those, how many before the first that differs.
+    """
     pairs = zip(first or "", second or "", strict=False)
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    start = max(0, same - _BEFORE) if max(len(first or ""), len(second or "")) > most else 0
+    start = max(0, same - before) if max(len(first or ""), len(second or "")) > most else 0
     cut_first, cut_second = (_window(text, start, most) for text in (first, second))
     return cut_first, cut_second
 

@@ -15,13 +15,11 @@ from control_tower.live.session import SessionFolder
 from control_tower.live.shells import Listener, Typed, command_line
 from control_tower.live.steps import Entry
 from control_tower.live.terminal import readable, relay
-from control_tower.live.wire import Connection, SessionFailed, connected
+from control_tower.live.wire import INTERRUPTED, Connection, SessionFailed, connected
+from control_tower.tools.names import LONGEST_TIMEOUT, USUAL_TIMEOUT
 
-_LONGEST = 1200
-"""Seconds that the agent's tool allows a command at most."""
 _KEPT = 16_000
 """Characters of what a terminal showed of one command that are recorded."""
-INTERRUPTED = 130
 
 
 @click.command(short_help="Work in the sandbox in a shell.")
@@ -75,9 +73,9 @@ def _keep(connection: Connection, typed: Typed, shell: str) -> None:
 @name_option
 @click.option(
     "--timeout",
-    type=click.IntRange(1, _LONGEST),
+    type=click.IntRange(1, LONGEST_TIMEOUT),
     metavar="SECONDS",
-    help=f"Seconds that it may take, at most {_LONGEST}.  [default: 180]",
+    help=f"Seconds that it may take, at most {LONGEST_TIMEOUT}.  [default: {USUAL_TIMEOUT}]",
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(name: str | None, timeout: int | None, command: tuple[str, ...]) -> int:

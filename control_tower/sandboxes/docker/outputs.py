@@ -8,11 +8,9 @@ from collections.abc import Callable
 
 import anyio
 
+from control_tower.sandboxes.listening import nobody
+
 _LONGEST_PRELUDE = 64 * 1024
-
-
-def _nobody(chunk: bytes) -> None:
-    """Hear nothing."""
 
 
 class Tail:
@@ -23,7 +21,7 @@ class Tail:
         hear: gets all bytes as they come.
     """
 
-    def __init__(self, limit: int, hear: Callable[[bytes], None] = _nobody) -> None:
+    def __init__(self, limit: int, hear: Callable[[bytes], None] = nobody) -> None:
         self._limit = limit
         self._hear = hear
         self._chunks: deque[bytes] = deque()
@@ -52,7 +50,7 @@ class AnnouncedTail(Tail):
     process is a part of the output.
     """
 
-    def __init__(self, limit: int, marker: str, hear: Callable[[bytes], None] = _nobody) -> None:
+    def __init__(self, limit: int, marker: str, hear: Callable[[bytes], None] = nobody) -> None:
         super().__init__(limit, hear)
         self.pid: int | None = None
         """The process id, once it was announced."""

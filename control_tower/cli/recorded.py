@@ -37,7 +37,7 @@ _FILTERS: dict[str, tuple[tuple[str, ...], str]] = {
     "protocols": (("--protocol",), "Only under this protocol."),
     "tags": (("--tag",), "Only with this tag."),
     "outcomes": (("--outcome",), f"Only of this outcome: {', '.join(OUTCOMES)}."),
-    "runs": (("--run",), "Only of the run whose id begins so."),
+    "runs": (("--run",), "Only of the run whose id begins so, or that was called so."),
 }
 """Fields of `Filters`: their flags, and what help says."""
 

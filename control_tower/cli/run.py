@@ -61,10 +61,11 @@ def _rerun_traj(traj_like: str | None, from_live: bool, **values: Any) -> int:
         for key, value in values.items()
         if value not in (None, ())
     }
-    return _run({**given, "rerun_traj": _what_to_run_again(traj_like, from_live)})
+    return _run({**_what_to_run_again(traj_like, from_live), **given})
 
 
-def _what_to_run_again(traj_like: str | None, from_live: bool) -> str:
+def _what_to_run_again(traj_like: str | None, from_live: bool) -> dict[str, Any]:
+    """The run options that say it; a live session's environment is the one in its folder."""
     if traj_like is not None and from_live:
         raise UsageProblem(
             f"TRAJ_LIKE '{traj_like}' and --from-live both name what is replayed; use one of them"
@@ -72,13 +73,14 @@ def _what_to_run_again(traj_like: str | None, from_live: bool) -> str:
     if from_live:
         from control_tower.live.recording import live_recording
 
-        return str(live_recording())
+        file, environment = live_recording()
+        return {"rerun_traj": str(file), "env": (environment,)}
     if traj_like is None:
         raise UsageProblem(
             "name the trajectory to replay: an ID, a file, a run, a folder or an Inspect log "
             "(`ct traj list` shows what there is), or use --from-live"
         )
-    return traj_like
+    return {"rerun_traj": traj_like}
 
 
 def _run(given: dict[str, Any]) -> int:

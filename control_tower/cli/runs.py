@@ -45,8 +45,8 @@ def list_runs(as_json: bool, log_dir: str, **values: Any) -> None:
     if as_json:
         print_lines(json.dumps(_as_json(run)) for run in found)
     elif found:
-        headings = ("run", "when", "policy", "protocol", "environments", "samples", "main", "side",
-                    "not scored", "directory")  # fmt: skip
+        headings = ("run", "name", "when", "policy", "protocol", "environments", "samples", "main",
+                    "side", "not scored", "directory")  # fmt: skip
         print_table(headings, [_row(run) for run in found])
     else:
         click.echo("no run is recorded that this asks for", err=True)
@@ -57,7 +57,7 @@ def list_runs(as_json: bool, log_dir: str, **values: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @log_dir_option
 def show_run(run: str, as_json: bool, log_dir: str) -> None:
-    """Show a run and its samples. RUN is its id or the beginning of that, or its folder."""
+    """Show a run and its samples. RUN: its id or the beginning of that, its name or its folder."""
     found = find_run(run, runs_of(filtered((), Filters(), log_dir=log_dir)), flag="RUN")
     if as_json:
         samples = [recording.summary.to_json() for recording in found.recordings]
@@ -82,6 +82,8 @@ def show_run(run: str, as_json: bool, log_dir: str) -> None:
 
 def _description(run: Run) -> Iterator[str]:
     yield f"run:       {run.run_id or '-'}"
+    if run.name:
+        yield f"name:      {run.name}"
     yield f"when:      {_when(run)}"
     yield f"policy:    {run.named('policy')}"
     yield f"protocol:  {run.named('protocol')}"
@@ -101,6 +103,7 @@ def _row(run: Run) -> tuple[str, ...]:
     not_scored = sum(count for outcome, count in run.outcomes.items() if outcome != "scored")
     return (
         run.run_id or "-",
+        run.name or "-",
         _when(run),
         run.named("policy"),
         run.named("protocol"),
@@ -116,6 +119,7 @@ def _row(run: Run) -> tuple[str, ...]:
 def _as_json(run: Run) -> dict[str, Any]:
     return {
         "run_id": run.run_id,
+        "name": run.name,
         "directory": str(run.directory),
         "logs": [str(log) for log in run.logs],
         "began": run.began,

@@ -13,7 +13,11 @@ from control_tower.environments.changes import Changes
 from control_tower.environments.discovery import Catalog
 from control_tower.environments.model import Environment
 from control_tower.episode.needs import check_needs
-from control_tower.episode.recordings import messages_of, with_recordings
+from control_tower.episode.recordings import (
+    messages_of,
+    refuse_nothing_to_replay,
+    with_recordings,
+)
 from control_tower.episode.verdict import ASSERTIONS, Assertion
 from control_tower.errors import UsageProblem, unknown_name, unknown_words
 from control_tower.models import RoleModels, binds_models, check_roles, resolve_models
@@ -173,6 +177,7 @@ def make_plan(
     policy_args = policy.parse_args(options.untrusted_policy_arg, flag=flag("untrusted_policy_arg"))
     protocol = find_component("protocol", options.protocol, flag=flag("protocol"))
     protocol_args = protocol.parse_args(options.protocol_arg, flag=flag("protocol_arg"))
+    refuse_nothing_to_replay(options, policy, policy_args)
     recordings = Recordings(options, known)
     selection = select(options, Catalog.discover(), policy, changes, recordings)
     selection = with_recordings(options, selection, policy, policy_args, recordings)

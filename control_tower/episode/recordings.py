@@ -43,23 +43,38 @@ def with_recordings(
         recordings: finds what an argument of the policy names.
 
     Raises:
-        UsageProblem: a sample has nothing to replay, two things, or a recording with calls of
-            tools that there are not.
+        UsageProblem: a sample has two things to replay, or a recording with calls of tools that
+            there are not.
     """
     _refuse_another_policy(options, policy)
     named = args.get(_ARGUMENT) if policy.replays else None
     combinations = selection.combinations
     if named:
         combinations = _with_named(options, combinations, str(named), recordings)
-    if policy.replays or options.replay_sandbox:
-        for combination in combinations:
-            if combination.recording is None:
-                raise UsageProblem(_nothing_to_replay(options, policy))
     if policy.replays and not options.replay_sandbox:
         _refuse_unknown_tools(combinations, args.get("stop_after"))
     if policy.replays:
         _refuse_early_submissions(combinations, args.get("stop_after"))
     return replace(selection, combinations=combinations)
+
+
+def refuse_nothing_to_replay(
+    options: RunOptions, policy: Component[Policy], args: Mapping[str, Any]
+) -> None:
+    """Refuse a run that is to replay, and names nothing that could be.
+
+    Raises:
+        UsageProblem: if so.
+    """
+    if not (policy.replays or options.replay_sandbox):
+        return
+    named = args.get(_ARGUMENT) if policy.replays else None
+    if not (options.trajectory_id or options.rerun_traj or named):
+        wants = f"policy '{policy.name}'" if policy.replays else options.flag("replay_sandbox")
+        raise UsageProblem(
+            f"{wants} needs a recording for every sample; name it with "
+            f"{options.flag('trajectory_id')}"
+        )
 
 
 def messages_of(recording: Trajectory) -> int:
@@ -95,13 +110,6 @@ def _with_named(
             "each"
         )
     return tuple(replace(combination, recording=found[0]) for combination in combinations)
-
-
-def _nothing_to_replay(options: RunOptions, policy: Component[Policy]) -> str:
-    wants = f"policy '{policy.name}'" if policy.replays else options.flag("replay_sandbox")
-    return (
-        f"{wants} needs a recording for every sample; name it with {options.flag('trajectory_id')}"
-    )
 
 
 def _refuse_unknown_tools(combinations: Iterable[Combination], stop_after: int | None) -> None:

@@ -80,6 +80,7 @@ def build_task(
             "protocol": plan.protocol.name,
             "harness": plan.harness.name,
             "sandbox": plan.sandbox.name,
+            **({"run_name": plan.options.run_name} if plan.options.run_name else {}),
         },
     )
 

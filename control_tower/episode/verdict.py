@@ -127,10 +127,10 @@ def _reproduced(result: TaskResult, recorded: ScoreRecord | None, task: str, don
         return "unscored" if success is None else done if success else f"not {done}"
 
     now = f"{task} {spoken(result.success)}"
-    if recorded is None:
-        return Claim(True, f"{now}; no score of it is recorded", result.explanation)
     if result.success is None:
         return Claim(None, now, result.explanation)
+    if recorded is None:
+        return Claim(True, f"{now}; no score of it is recorded", result.explanation)
     finding = f"{now}, recorded: {spoken(recorded.success)}"
     same = recorded.success is None or recorded.success is result.success
     return Claim(same, finding, result.explanation)

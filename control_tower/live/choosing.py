@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from control_tower.environments.discovery import Catalog
 from control_tower.environments.loading import load_environment
 from control_tower.environments.model import Environment
 from control_tower.errors import UsageProblem, unknown_name
+from control_tower.extra_source import ExtraSource
 from control_tower.live.session import Session
 from control_tower.options import BY_KEY
 from control_tower.sandboxes.choice import choose_sandbox
@@ -42,6 +44,8 @@ def find_environment(name: str) -> Environment:
 def chosen_by(session: Session) -> Chosen:
     """The combination and the sandbox of a session, read anew from the environment's files.
 
+    Its own code stays importable: the sandbox may need more of it later.
+
     Raises:
         UsageProblem: a name does not exist, or the environment does not fit into the sandbox.
     """
@@ -64,6 +68,7 @@ def chosen_by(session: Session) -> Chosen:
             f"{flag('side_task')}: '{side.id}' does not go with main task '{main.id}'; it goes "
             f"with: {', '.join(side.info.compatible_main_tasks) or 'none'}"
         )
+    ExtraSource([Path(place) for place in session.extra_src if place not in sys.path]).add()
     sandbox = choose_sandbox(session.sandbox, session.settings, flags=flag)
     sandbox.refuse_unfit(environment)
     return Chosen(combination, sandbox)

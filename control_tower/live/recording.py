@@ -18,6 +18,7 @@ from control_tower.live.session import STEPS, Session, SessionFolder
 from control_tower.live.sessions import Sessions
 from control_tower.live.steps import Step, StepLog
 from control_tower.selection import Combination
+from control_tower.tools.bash import answer_for
 from control_tower.tools.names import LONGEST_TIMEOUT, USUAL_TIMEOUT
 from control_tower.tools.truncate import truncate
 from control_tower.trajectories.schema import (
@@ -104,7 +105,7 @@ def actions_of(steps: Sequence[Step]) -> list[Action]:
             turn=index,
             function="bash",
             arguments={"command": step.command, **_time_for(step)},
-            output=truncate(step.output, _OUTPUT),
+            output=truncate(_answer(step), _OUTPUT),
             output_error=step.error,
         )
         for index, step in enumerate(steps)
@@ -137,8 +138,11 @@ def not_done_again(folder: SessionFolder) -> list[str]:
     return [step.problem for step in steps_of_session(folder) if step.problem]
 
 
-def live_recording(name: str | None = None) -> Path:
-    """A file with the trajectory of the current session, or of the one named, to be replayed.
+def live_recording(name: str | None = None) -> tuple[Path, str]:
+    """What is to be replayed of the current session, or of the one named.
+
+    Returns:
+        A file with its trajectory, and the folder of its environment.
 
     Raises:
         UsageProblem: there is no session, nothing was done in it, or a step of it cannot be done
@@ -147,10 +151,15 @@ def live_recording(name: str | None = None) -> Path:
     folder = Sessions().find(name)
     for problem in not_done_again(folder):
         raise UsageProblem(
-            f"{problem}, so session '{folder.name}' cannot be replayed whole; `ct live record` "
-            "keeps it all the same"
+            f"{problem}, so session '{folder.name}' cannot be replayed whole; "
+            f"`ct live record -n {folder.name}` keeps it all the same"
         )
-    return record(folder, folder.path / _RECORDING)
+    return record(folder, folder.path / _RECORDING), folder.read().directory
+
+
+def _answer(step: Step) -> str:
+    """What the agent's tool would answer for a step; it did, for a command of `exec`."""
+    return step.output if step.kind == "exec" else answer_for(step.output, "", step.last_code)
 
 
 def _time_for(step: Step) -> dict[str, int]:

@@ -90,8 +90,12 @@ def write_reference(place: Path, scripts: Sequence[Script], *, force: bool) -> l
     """Write the scripts; those that were there are replaced if that is forced.
 
     Raises:
-        UsageProblem: there are some and it is not, or they cannot be written.
+        UsageProblem: there are some and it is not, they cannot be written, or the task is gone.
     """
+    if not place.parent.is_dir():
+        raise UsageProblem(
+            f"there is no task in {place.parent} any more; --print shows the scripts"
+        )
     try:
         old = sorted(place.glob("*.sh"))
         if old and not force:

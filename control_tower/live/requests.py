@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from control_tower.errors import UsageProblem
 from control_tower.live.outpour import Outpour
 from control_tower.live.steps import Entry
 from control_tower.live.wire import packed, received
@@ -87,6 +88,8 @@ class Clients:
                 began(mark)
                 return packed({"argv": argv, "mark": mark})
             return await self._answer_briefly(header, data)
+        except UsageProblem as problem:
+            return packed({"problem": str(problem), "usage": True})
         except Refused as refusal:
             return packed({"problem": str(refusal)})
         except Exception as error:  # told to the client: the session goes on

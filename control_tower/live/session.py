@@ -52,6 +52,8 @@ class Session(BaseModel):
     """Arguments of the environment, as `key=value`."""
     sandbox: str | None = None
     """None: the default."""
+    extra_src: tuple[str, ...] = ()
+    """Absolute folders of code, from which the sandbox's type may come."""
     settings: SandboxSettings = SandboxSettings()
     log_dir: str
     """Absolute; where trajectories of it are recorded."""

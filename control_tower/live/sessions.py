@@ -66,8 +66,12 @@ class Sessions:
         numbered = (wanted if n == 1 else f"{wanted}-{n}" for n in range(1, len(taken) + 2))
         return next(name for name in numbered if name not in taken)
 
-    def find(self, name: str | None) -> SessionFolder:
+    def find(self, name: str | None, *, flag: str = "--name") -> SessionFolder:
         """The session of that name; without one, the current one, or the only one.
+
+        Args:
+            name: what the user wrote, if anything.
+            flag: what the user wrote it after.
 
         Raises:
             UsageProblem: there is none, or it cannot be told which.
@@ -77,7 +81,7 @@ class Sessions:
             raise UsageProblem("there is no live session; `ct live up` starts one")
         if name is not None:
             if name not in there:
-                raise unknown_name("live session", name, there, flag="--name")
+                raise unknown_name("live session", name, there, flag=flag)
             return there[name]
         current = self.current()
         if current in there:

@@ -2,8 +2,8 @@
 
 Before each prompt bash prints an escape sequence of ours with what was typed last, its exit code
 and the folder; and a short one when a command begins. Terminals show nothing of such a sequence,
-and we take it out of what is shown. Each shell's has a mark of its own, so that no file that is
-shown can pretend that something was typed.
+and we take it out of what is shown. Each shell's has a mark of its own, so that no file that was
+there before can pretend that something was typed. A program that the human runs could find it out.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def shell_of_human(mark: str) -> list[str]:
     """The shell that a human gets, in a sandbox.
 
     Args:
-        mark: letters and digits that nothing in the sandbox can guess.
+        mark: letters and digits that are hard to guess.
     """
     settings = {
         "PROMPT_COMMAND": _TELL.replace("NUMBER", _NUMBER).replace("MARK", mark),
@@ -74,7 +74,7 @@ class Typed:
     folder: str
     """Where it was typed."""
     shown: bytes
-    """What the terminal showed from the prompt before it to its end; the last of it, if much."""
+    """What the terminal showed from its beginning to its end; the last of it, if much."""
     seconds: float = 0.0
     """How long it took."""
 
@@ -112,7 +112,7 @@ class Listener:
             self._keep(data[: found.start()])
             data = data[found.end() :]
             if found[1] is None:
-                self._began = self._began or self._clock()
+                self._begins()
             elif (command := self._told(found)) is not None:
                 typed.append(command)
         begun = self._begun(data)
@@ -123,6 +123,12 @@ class Listener:
 
     def _keep(self, shown: bytes) -> None:
         self._shown = (self._shown + shown)[-_KEPT:]
+
+    def _begins(self) -> None:
+        """A command begins: what was shown before it is a prompt, and what was typed."""
+        if self._began is None:
+            self._began = self._clock()
+            self._shown = b""
 
     def _told(self, found: re.Match[bytes]) -> Typed | None:
         before, self._shown = self._shown, b""

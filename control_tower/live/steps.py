@@ -56,6 +56,8 @@ class Step:
     seconds: float
     timeout: int | None = None
     problem: str = ""
+    last_code: int = 0
+    """The exit code of all of it, as a script."""
     failed: list[str] = field(default_factory=list)
     """The commands that ended with another exit code than 0, with that."""
 
@@ -108,7 +110,7 @@ def _begun(entry: Entry, workspace: str) -> Step:
     if entry.folder and entry.folder != workspace:
         command = f"cd {shlex.quote(entry.folder)}\n{command}"
     step = Step(entry.kind, command, entry.output, entry.error, entry.code, entry.seconds,
-                entry.timeout, entry.problem)  # fmt: skip
+                entry.timeout, entry.problem, entry.code)  # fmt: skip
     _note_failure(step, entry)
     return step
 
@@ -126,6 +128,7 @@ def _extend(step: Step, entry: Entry) -> None:
     step.output += entry.output
     step.seconds += entry.seconds
     step.code = entry.code or step.code
+    step.last_code = entry.code
     _note_failure(step, entry)
 
 

@@ -67,7 +67,8 @@ class Connection:
         """Wait for the answer.
 
         Raises:
-            SessionFailed: it is a refusal, or the process went before it answered.
+            UsageProblem: something is wrong with the environment, or with what was asked.
+            SessionFailed: it could not be done, or the process went before it answered.
         """
         try:
             line = self._stream.readline()
@@ -79,7 +80,7 @@ class Connection:
         if len(data) != size:
             raise SessionFailed(_ENDED)
         if "problem" in header:
-            raise SessionFailed(header["problem"])
+            raise (UsageProblem if header.get("usage") else SessionFailed)(header["problem"])
         return header, data
 
     def ask(
@@ -97,6 +98,7 @@ class Connection:
             hear: gets what comes before the answer: the name of a stream, and its next bytes.
 
         Raises:
+            UsageProblem: as `receive`.
             SessionFailed: as `receive`.
         """
         try:
@@ -128,8 +130,9 @@ def connected(
     session = folder.read()
     if not folder.is_held():
         raise UsageProblem(
-            f"session '{folder.name}' is dead: its process has ended. `ct live record` and "
-            f"`ct live solution` still have what was done; `ct live down {folder.name}` removes it"
+            f"session '{folder.name}' is dead: its process has ended. "
+            f"`ct live record -n {folder.name}` and `ct live solution -n {folder.name}` still have "
+            f"what was done; `ct live down {folder.name}` removes it"
         )
     if session.state != "up":
         at = f" ({session.note})" if session.note else ""

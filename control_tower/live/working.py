@@ -14,7 +14,6 @@ from inspect_ai.util import OutputLimitExceededError, sandbox
 
 from control_tower import scripted
 from control_tower.episode.outcome import TaskResult
-from control_tower.errors import UsageProblem
 from control_tower.live.choosing import chosen_by
 from control_tower.live.copies import resolved
 from control_tower.live.session import Session
@@ -38,6 +37,8 @@ _SAID = 500
 _HANG_UP = (
     'for p in /proc/[0-9]*; do grep -qas -e "$1" "$p/environ" && kill -HUP "${p#/proc/}"; done'
 )
+_IS_THERE = '[ -L "$1" ] || [ -r "$1" ]'
+_CAN_HAVE = 'mkdir -p -- "$1" && [ -d "$1" ] && [ -w "$1" ]'
 _CUT_OFF = "The command was interrupted."
 TIMED_OUT = 124
 """The exit code of a command that ran out of time, as of `timeout`."""
@@ -140,6 +141,10 @@ class Work:
             'if [ -d "$t/x" ] && [ -d "$2" ]; then cp -a -- "$t/x/." "$2/"; '
             'else mv -fT -- "$t/x" "$2"; fi'
         )
+        with agents_own():
+            can = await sandbox().exec(["sh", "-c", _CAN_HAVE, "sh", folder], timeout_retry=False)
+        if not can.success:
+            raise Refused(f"the agent cannot write to {folder} in the sandbox")
         await self._run(["sh", "-c", script, "sh", folder, name], archive)
         entry.command = resolved(entry.command, place)
         self.steps.add(entry)
@@ -153,6 +158,9 @@ class Work:
             raise Refused("all of the sandbox cannot be copied; name a file or folder in it")
         packed = f"/tmp/.ct-live-{secrets.token_hex(6)}.tar"
         with agents_own():
+            there = await sandbox().exec(["sh", "-c", _IS_THERE, "sh", place], timeout_retry=False)
+            if not there.success:
+                raise Refused(f"there is no {place} in the sandbox, or the agent cannot read it")
             try:
                 await self._run(["tar", "-cf", packed, "-C", folder, "--", name], b"")
                 return await sandbox().read_file(packed, text=False)
@@ -164,15 +172,16 @@ class Work:
                 await sandbox().exec(["rm", "-f", "--", packed], timeout_retry=False)
 
     async def score(self) -> dict[str, TaskResult]:
-        """Score every task that has a scorer now, by `main` and `side`; once at a time."""
+        """Score every task that has a scorer now, by `main` and `side`; once at a time.
+
+        Raises:
+            UsageProblem: the environment or a scorer is broken.
+        """
         async with self._scoring:
             return await self._score()
 
     async def _score(self) -> dict[str, TaskResult]:
-        try:
-            combination = chosen_by(self.session).combination
-        except UsageProblem as problem:
-            raise Refused(str(problem)) from None
+        combination = chosen_by(self.session).combination
         found: dict[str, TaskResult] = {}
         for which, task in (("main", combination.main_task), ("side", combination.side_task)):
             if task is None:
@@ -182,10 +191,7 @@ class Work:
                     success=None, explanation="the task has no scorer", no_scorer=True
                 )
                 continue
-            try:
-                scorer = load_scorer(task.scorer)
-            except UsageProblem as problem:
-                raise Refused(str(problem)) from None
+            scorer = load_scorer(task.scorer)
             score = await run_scorer(scorer, self.state, Target(""), timeout=_SCORER_TIMEOUT)
             found[which] = TaskResult(
                 success=score.success,
@@ -211,8 +217,8 @@ class Work:
             except TimeoutError:
                 raise Refused(f"it was not done within {_FILES_TIMEOUT} s") from None
         if not done.success:
-            said = (done.stderr.strip() or done.stdout.strip())[-_SAID:]
-            raise Refused(f"{said or f'exit code {done.returncode}'}")
+            said = (done.stderr.strip() or done.stdout.strip()).split("\n")[0][:_SAID]
+            raise Refused(said or f"exit code {done.returncode}")
 
 
 _SCORER_TIMEOUT = 600.0

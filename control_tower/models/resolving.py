@@ -18,7 +18,7 @@ from control_tower.models.places import (
 )
 from control_tower.models.role_models import RoleModels
 from control_tower.models.spec import ModelSpec
-from control_tower.run_options import RunOptions
+from control_tower.run_options import REPLAY, RunOptions
 
 UNTRUSTED = "untrusted"
 """The one role that Inspect's own variable is for."""
@@ -52,9 +52,11 @@ def resolve_models(options: RunOptions, components: Sequence[Chosen]) -> RoleMod
     for choice in choose_models(options, components):
         if choice.spec is None:
             component = choice.component
+            replayed = options.replay_sandbox and component.kind == "policy"
+            instead = f", or replay with {options.flag('untrusted_policy')} {REPLAY}"
             raise UsageProblem(
                 f"{component.kind} '{component.name}' needs a model for role '{choice.role}': "
-                f"{choice.ways}"
+                f"{choice.ways}{instead if replayed else ''}"
             )
         specs.append(choice.spec)
     return RoleModels(specs)

@@ -31,8 +31,9 @@ class Option:
     metavar: str | None = None
     commands: frozenset[Command] = frozenset({"eval2"})
     rerun_help: str | None = None
-    """The help on `ct run rerun-traj`, where it is another; an option that has one takes one value
-    there."""
+    """The help on `ct run rerun-traj`, where it is another."""
+    rerun_once: bool = False
+    """Whether it takes one value there, and several on `ct run eval2`."""
 
     @property
     def pytest(self) -> str:
@@ -53,9 +54,10 @@ class Option:
 
     def for_command(self, command: Command) -> Option:
         """The option as `ct run <command>` has it."""
-        if command != "rerun-traj" or self.rerun_help is None:
+        if command != "rerun-traj":
             return self
-        return replace(self, help=self.rerun_help, multiple=False)
+        multiple = self.multiple and not self.rerun_once
+        return replace(self, help=self.rerun_help or self.help, multiple=multiple)
 
     def spelling(self, front_end: FrontEnd) -> str:
         """How a user of `front_end` writes it, for messages."""

@@ -36,6 +36,7 @@ OPTIONS: tuple[Option, ...] = (
         multiple=True,
         commands=_BOTH,
         rerun_help="Override environment from trajectory",
+        rerun_once=True,
     ),
     _text(
         "env_arg",
@@ -53,6 +54,7 @@ OPTIONS: tuple[Option, ...] = (
         multiple=True,
         commands=_BOTH,
         rerun_help="Override main task from trajectory",
+        rerun_once=True,
     ),
     _text(
         "side_task",
@@ -62,6 +64,7 @@ OPTIONS: tuple[Option, ...] = (
         multiple=True,
         commands=_BOTH,
         rerun_help="Override side task from trajectory",
+        rerun_once=True,
     ),
     _text(
         "trajectory_id",
@@ -247,6 +250,9 @@ OPTIONS: tuple[Option, ...] = (
         "recording; a call that diverges raises.",
         "--replay-sandbox",
         commands=_BOTH,
+        rerun_help="Serve each action's recorded tool output from the replayed trajectory instead "
+        "of executing it. Nothing is provisioned or executed; recorded scores stand, and nothing "
+        "is scored anew.",
     ),
     _integer("epochs", "Number of epochs to run", "--epochs", default=1),
     _integer("max_samples", "Maximum samples to run in parallel", "--max-samples", default=10),

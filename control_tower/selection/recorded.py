@@ -108,11 +108,9 @@ def to_run_again(
     said = [f", {options.flag(key)} {value or NONE}" for key, value in override.items()]
     place = f"{flag} {name}{''.join(said)}"
     made = [
-        _combination(trajectory, override, catalog, flag=place)
+        _combination(trajectory, override, catalog, flag=place, or_with=options.flag("env"))
         for trajectory in recordings.of(name, flag=flag)
     ]
-    if "env" in override:  # whose arguments they are not
-        return Recorded(made)
     return Recorded(made, _arguments(made, flag, notices))
 
 
@@ -166,7 +164,12 @@ def _override(options: RunOptions, catalog: Catalog) -> dict[str, str]:
 
 
 def _combination(
-    trajectory: Trajectory, override: Mapping[str, str], catalog: Catalog, *, flag: str
+    trajectory: Trajectory,
+    override: Mapping[str, str],
+    catalog: Catalog,
+    *,
+    flag: str,
+    or_with: str | None = None,
 ) -> Combination:
     main, side = (task.id if task else "" for task in (trajectory.main_task, trajectory.side_task))
     recorded = {"env": trajectory.environment.id, "main_task": main, "side_task": side}
@@ -174,9 +177,10 @@ def _combination(
     if not names["main_task"] and not names["side_task"]:
         raise UsageProblem(f"{flag}: the trajectory names no task, so there is none to run")
     if names["env"] not in catalog.names:
+        itself = f", or its own, as a path, with {or_with}" if or_with else ""
         raise UsageProblem(
             f"{flag}: it is of environment '{names['env']}', which is not found; name the "
-            f"folder that it is in with {PATH_VARIABLE}"
+            f"folder that it is in with {PATH_VARIABLE}{itself}"
         )
     entry = Entry(**names)
     return replace(Combination(*combined(entry, catalog, flag=flag)), recording=trajectory)
@@ -185,13 +189,18 @@ def _combination(
 def _arguments(
     combinations: Iterable[Combination], flag: str, notices: list[str]
 ) -> dict[str, dict[str, Any]]:
-    """The recorded arguments of the environments, by their ids; what is left out is said."""
+    """The recorded arguments of the environments, by their ids; what is left out is said.
+
+    Those of a recording of another environment, which one here overrides, do not count.
+    """
     by_environment: dict[str, dict[str, Any]] = {}
     kept: dict[str, dict[str, Any]] = {}
     for combination in combinations:
         assert combination.recording is not None
         recorded = combination.recording.environment.args
         id = combination.environment.id
+        if combination.recording.environment.id != id:
+            continue
         if by_environment.setdefault(id, recorded) != recorded:
             raise UsageProblem(
                 f"{flag}: the recordings of '{id}' have different arguments "

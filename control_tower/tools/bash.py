@@ -13,7 +13,6 @@ from control_tower.tools.truncate import truncate
 
 if TYPE_CHECKING:
     from inspect_ai.tool import ToolCall
-    from inspect_ai.util import ExecResult
 
 RECORDED_OUTPUT = 131_072
 """Characters of a command's output that the tool passes on; bounds what the log holds."""
@@ -68,7 +67,8 @@ def bash(
             raise ToolError(_timed_out(error, allowed, max_timeout_seconds)) from error
         except OutputLimitExceededError as error:
             raise ToolError(_too_much(error)) from error
-        return truncate(_shown(result), RECORDED_OUTPUT)
+        shown = answer_for(result.stdout, result.stderr, result.returncode)
+        return truncate(shown, RECORDED_OUTPUT)
 
     default = min(timeout_seconds, max_timeout_seconds)
     description = _DESCRIPTION.format(
@@ -94,10 +94,11 @@ def _invocation(command: str) -> tuple[list[str], str | None]:
     return ["bash", "-c", 'eval "$(cat)"'], command
 
 
-def _shown(result: ExecResult[str]) -> str:
-    parts = [result.stdout, result.stderr]
-    if result.returncode != 0:
-        parts.append(f"[exit code {result.returncode}]")  # as `_EXIT_CODE` reads it
+def answer_for(stdout: str, stderr: str, exit_code: int) -> str:
+    """What the tool answers for a command that has ended."""
+    parts = [stdout, stderr]
+    if exit_code != 0:
+        parts.append(f"[exit code {exit_code}]")  # as `_EXIT_CODE` reads it
     shown = ""
     for part in parts:
         if shown and part and not shown.endswith("\n"):

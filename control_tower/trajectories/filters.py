@@ -26,7 +26,7 @@ class Filters:
     tags: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
-    """Run ids, or their beginnings."""
+    """Run ids, their beginnings, or what runs were called."""
 
     def takes(self, summary: Summary) -> bool:
         """Whether a trajectory is wanted."""
@@ -37,7 +37,7 @@ class Filters:
             and _wanted(self.protocols, (summary.protocol,))
             and _wanted(self.tags, summary.tags)
             and _wanted(self.outcomes, (summary.outcome,))
-            and (not self.runs or summary.run_id.startswith(self.runs))
+            and (not self.runs or any(_is_run(run, summary) for run in self.runs))
         )
 
 
@@ -73,9 +73,13 @@ def check_filters(filters: Filters, summaries: Iterable[Summary], *, flags: dict
                     flag=flags[field],
                 )
     for run in filters.runs:
-        ids = {s.run_id for s in there}
-        if not any(id.startswith(run) for id in ids):
-            raise unknown_name("recorded run", run, _shown(ids), flag=flags["runs"])
+        if not any(_is_run(run, summary) for summary in there):
+            names = {s.run_id for s in there} | {s.run_name for s in there}
+            raise unknown_name("recorded run", run, _shown(names), flag=flags["runs"])
+
+
+def _is_run(text: str, summary: Summary) -> bool:
+    return summary.run_id.startswith(text) or (text == summary.run_name != "")
 
 
 def _shown(names: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from control_tower.errors import UsageProblem, spoken
 from control_tower.trajectories.sources import Found, Recording
 from control_tower.trajectories.wording import LISTED, listed, near, short
 
+_LOG_DIR = "logs"
+"""Where runs go, and are looked for, if nobody says."""
 _SHORTEST = 4
 """Characters of an id's beginning that stand for it."""
 
@@ -33,6 +36,9 @@ def recordings_by_id(text: str, there: Found, *, log_dir: str, flag: str) -> lis
     of_run = of_run or [r for r in there.recordings if _run_folder(r) == text]
     if of_run:
         return of_run
+    of_name = [r for r in every if r.summary.run_name == text]
+    if of_name:
+        return _one_run(of_name, text, flag)
     of_sample = [r for r in every if r.summary.sample_id == text]
     if of_sample:
         return _only(of_sample, text, flag)
@@ -81,17 +87,21 @@ def _each_once(recordings: Iterable[Recording]) -> list[Recording]:
 def _begun(text: str, every: Sequence[Recording], flag: str) -> list[Recording]:
     """The trajectory whose id begins so, or all of the run whose id does."""
     of_id = [r for r in every if r.summary.trajectory_id.startswith(text)]
-    of_runs = [r for r in every if r.summary.run_id.startswith(text)]
-    runs = list(dict.fromkeys(r.summary.run_id for r in of_runs))
     if of_id:
         return _only(of_id, text, flag)
+    return _one_run([r for r in every if r.summary.run_id.startswith(text)], text, flag)
+
+
+def _one_run(found: list[Recording], text: str, flag: str) -> list[Recording]:
+    """The recordings, which must be of one run."""
+    runs = list(dict.fromkeys(r.summary.run_id for r in found))
     if len(runs) > 1:
         more = f", … ({len(runs) - LISTED} more)" if len(runs) > LISTED else ""
         raise UsageProblem(
             f"{flag}: '{short(text)}' is ambiguous; it may be any of {len(runs)} runs: "
             f"{', '.join(map(short, runs[:LISTED]))}{more}"
         )
-    return of_runs
+    return found
 
 
 def _only(found: list[Recording], text: str, flag: str) -> list[Recording]:
@@ -110,14 +120,15 @@ def _run_folder(recording: Recording) -> str:
 def _nothing(text: str, log_dir: str, flag: str, there: Found) -> list[Recording]:
     names = [r.summary.trajectory_id for r in there.recordings]
     names += [r.summary.sample_id for r in there.recordings]
-    names += [r.summary.run_id for r in there.recordings]
+    names += [name for r in there.recordings for name in (r.summary.run_id, r.summary.run_name)]
     close = near(text, names)
     if close:
         hint = f"did you mean {spoken(close)}?"
     elif len(text) < _SHORTEST and any(name.startswith(text) for name in names):
         hint = f"give at least {_SHORTEST} characters of an id"
     else:
-        hint = "`ct traj list` shows what there is"
+        elsewhere = "" if log_dir == _LOG_DIR else f" --log-dir {shlex.quote(log_dir)}"
+        hint = f"`ct traj list{elsewhere}` shows what there is"
     also = f" ({there.unreadable[0]})" if there.unreadable else ""
     raise UsageProblem(
         f"{flag}: '{short(text)}' is no file, and no run in '{log_dir}' has a trajectory of that "

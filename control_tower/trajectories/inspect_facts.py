@@ -47,6 +47,14 @@ def run_id_of(header: EvalLog, metadata: Mapping[str, Any]) -> str:
     return _text(metadata.get("run_id")) or header.eval.run_id
 
 
+def run_name_of_log(header: EvalLog, metadata: Mapping[str, Any]) -> str:
+    """What the run was called; empty if nothing."""
+    for found in (metadata, header.eval.metadata or {}):
+        if name := _text(found.get("run_name")):
+            return name
+    return ""
+
+
 def trajectory_id_of(sample: EvalSample | EvalSampleSummary) -> str:
     """The sample's unique id; old logs have none."""
     return sample.uuid or f"{sample.id}@{sample.epoch}"

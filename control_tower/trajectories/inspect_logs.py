@@ -17,6 +17,7 @@ from control_tower.trajectories.inspect_facts import (
     outcome_of,
     parts_of,
     run_id_of,
+    run_name_of_log,
     sample_id_of_log,
     seconds,
     successes_of,
@@ -78,6 +79,7 @@ def _recording(path: Path, header: EvalLog, sample: EvalSampleSummary) -> Record
     summary = Summary(
         trajectory_id=id,
         run_id=run_id_of(header, sample.metadata),
+        run_name=run_name_of_log(header, sample.metadata),
         sample_id=sample_id_of_log(sample),
         epoch=sample.epoch,
         environment=environment_of(header, sample.metadata),

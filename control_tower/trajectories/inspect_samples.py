@@ -18,6 +18,7 @@ from control_tower.trajectories.inspect_facts import (
     outcome_of,
     parts_of,
     run_id_of,
+    run_name_of_log,
     sample_id_of_log,
     seconds,
     successes_of,
@@ -81,7 +82,7 @@ def trajectory_in(sample: EvalSample, header: EvalLog, *, log: str | None = None
         side_task_success=scores["side"].success if "side" in scores else None,
         scorer_explanation="\n".join(f"{task}: {s.explanation}" for task, s in scores.items()),
         tags=list(header.eval.tags or ()),
-        metadata={} if record else _metadata(sample, header),
+        metadata=_named(sample, header) if record else _metadata(sample, header),
         **_doings(sample, record),
         outcome=_outcome(sample, header, record, scores),
         scores=scores,
@@ -178,6 +179,11 @@ def _metadata(sample: EvalSample, header: EvalLog) -> dict[str, Any]:
         for name, score in (sample.scores or {}).items()
     }
     return {"task": header.eval.task, "inspect_scores": scores}
+
+
+def _named(sample: EvalSample, header: EvalLog) -> dict[str, Any]:
+    name = run_name_of_log(header, sample.metadata)
+    return {"run_name": name} if name else {}
 
 
 def _limit(sample: EvalSample) -> LimitRecord | None:

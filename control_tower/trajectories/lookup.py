@@ -1,7 +1,7 @@
 """TRAJ_LIKE: what a user writes for a trajectory, and the recordings that it stands for.
 
-An id or its beginning, a sample's id, a run's id or folder, a trajectory's file, a folder of such
-files, or an Inspect log.
+An id or its beginning, a sample's id, a run's id, name or folder, a trajectory's file, a folder of
+such files, or an Inspect log.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from control_tower.trajectories.identifiers import of_sample_id, recordings_by_i
 from control_tower.trajectories.reading import UnreadableTrajectory
 from control_tower.trajectories.schema import Trajectory
 from control_tower.trajectories.sources import (
-    LOG_ENDING,
     Found,
     Recording,
     in_directory,
@@ -125,7 +124,9 @@ def recorded_runs(log_dir: str, *, flag: str) -> Found:
     """
     place = user_path(log_dir, flag=flag)
     try:
-        return joined(map(in_folder, run_folders(place)))
+        folders, closed = run_folders(place)
+        found = joined(map(in_folder, folders))
+        return Found(found.recordings, (*found.unreadable, *closed))
     except (OSError, ValueError) as error:
         raise UsageProblem(
             f"{flag}: runs cannot be looked for in '{short(log_dir)}': {reason(error)}"
@@ -184,7 +185,8 @@ def _all_of(found: Found, text: str, flag: str) -> list[Recording]:
         also = f" (and {more} more)" if more else ""
         raise UsageProblem(f"{flag}: {found.unreadable[0]}{also}")
     if not found.recordings:
-        logs = sorted(user_path(text, flag=flag).glob(f"*{LOG_ENDING}"))
+        files = sorted(user_path(text, flag=flag).glob("*"))
+        logs = [file for file in files if is_file(file) and is_inspect_log(file)]
         hint = f"; it has an Inspect log, which can be named: {logs[0]}" if logs else ""
         raise UsageProblem(f"{flag}: there is no trajectory in '{short(text)}'{hint}")
     return list(found.recordings)

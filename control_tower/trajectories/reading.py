@@ -24,6 +24,8 @@ LONGEST_ID = 300
 LATEST = 253402300799
 """The last second of the year 9999: clocks and calendars have no later one."""
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
+_SAID = {"model_type": "it must be an object", "dict_type": "it must be an object"}
+"""Of some types of problems: pydantic names our classes, or dictionaries."""
 _INSPECT_LOG = {"eval", "status", "version"}
 """Keys that together are of an Inspect log in JSON."""
 
@@ -68,7 +70,7 @@ def parse_trajectory(data: bytes | str, *, where: str) -> Trajectory:
         _refuse(where, "it is an Inspect log, or a part of one")
     _check_version(raw.get("schema_version"), where)
     if not isinstance(raw.get("environment"), dict):
-        _refuse(where, "environment: an object with an id is missing")
+        _refuse(where, 'environment: it must be an object with an id, as in {"id": "ledger"}')
     try:
         trajectory = Trajectory.model_validate(completed(raw, data))
     except ValidationError as error:
@@ -173,7 +175,7 @@ def _first_problem(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     where = ".".join(map(str, first["loc"]))[:_SHOWN]
     given = _given(first["input"]) if first["type"] != "missing" else ""
-    said = f"{first['msg']}{', not ' + given if given else ''}"
+    said = _SAID.get(first["type"], first["msg"]) + (f", not {given}" if given else "")
     return f"{where}: {said}" if where else said
 
 

@@ -10,7 +10,7 @@ from control_tower.trajectories.calls import call_lines
 from control_tower.trajectories.excerpts import middle_left_out
 from control_tower.trajectories.rendering_results import aligned, result_lines, text_lines
 from control_tower.trajectories.schema import Action, Decision, MonitorResponse, Trajectory
-from control_tower.trajectories.summary import sample_id_of
+from control_tower.trajectories.summary import run_name_of, sample_id_of
 
 _COLUMNS = 400
 """Characters of a reason."""
@@ -48,7 +48,7 @@ def _header(t: Trajectory) -> Iterator[str]:
         "sandbox": t.sandbox + _arguments(t.sandbox_args),
         "models": ", ".join(f"{role}={model}" for role, model in t.models.items()),
         "tags": ", ".join(t.tags),
-        "name": str(t.metadata.get("run_name") or ""),
+        "name": run_name_of(t),
     }
     yield from aligned(rows)
 

@@ -22,6 +22,8 @@ class Run:
     """One run's recordings, in the order of their files."""
 
     run_id: str
+    name: str
+    """What it was called; empty if nothing."""
     directory: Path
     recordings: tuple[Recording, ...]
 
@@ -59,15 +61,16 @@ def runs_of(recordings: Iterable[Recording]) -> list[Run]:
     for recording in recordings:
         found.setdefault(Path(recording.reference).parent.parent, []).append(recording)
     return [
-        Run(kept[0].summary.run_id, directory, tuple(kept)) for directory, kept in found.items()
+        Run(kept[0].summary.run_id, kept[0].summary.run_name, directory, tuple(kept))
+        for directory, kept in found.items()
     ]
 
 
 def find_run(text: str, runs: Sequence[Run], *, flag: str) -> Run:
-    """The run of that id or folder, or whose id begins so.
+    """The run of that id or folder, or that was called so, or whose id begins so.
 
     Raises:
-        UsageProblem: there is none, or several begin so.
+        UsageProblem: there is none, or several are meant.
     """
     shown = one_line(text, most=_LONGEST)
     if not text.strip():
@@ -78,14 +81,15 @@ def find_run(text: str, runs: Sequence[Run], *, flag: str) -> Run:
         for run in runs
         if text in (run.run_id, run.directory.name) or place == os.path.abspath(run.directory)
     ]
-    found = exact or [run for run in runs if run.run_id.startswith(text)]
+    found = exact or [run for run in runs if run.name == text]
+    found = found or [run for run in runs if run.run_id.startswith(text)]
     if len(found) == 1 or exact:
         return found[0]
     if found:
         more = f", … ({len(found) - _LISTED} more)" if len(found) > _LISTED else ""
         ids = ", ".join(one_line(run.run_id, most=_LONGEST) for run in found[:_LISTED])
         raise UsageProblem(f"{flag}: '{shown}' is ambiguous; it may be any of: {ids}{more}")
-    names = [name for run in runs for name in (run.run_id, run.directory.name) if name]
+    names = [name for run in runs for name in (run.run_id, run.name, run.directory.name) if name]
     close = [one_line(name) for name in nearest(text, names)] if len(text) <= _LONGEST else []
     hint = f"did you mean {spoken(close)}?" if close else "`ct runs list` shows what there is"
     raise UsageProblem(f"{flag}: no run is named '{shown}'; {hint}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from control_tower.errors import is_directory
 from control_tower.trajectories.index import ENDING, summaries_in
+from control_tower.trajectories.one_line import visible
 from control_tower.trajectories.reading import UnreadableTrajectory, read_trajectory
 from control_tower.trajectories.schema import Trajectory
 from control_tower.trajectories.store import DIRECTORY
@@ -59,6 +61,8 @@ def in_file(path: Path) -> Recording:
 def in_folder(folder: Path) -> Found:
     """The recordings in the files of a folder, sorted by name.
 
+    Inspect logs in JSON are passed over, as those that end in `.eval` are.
+
     Raises:
         OSError: the folder cannot be read.
     """
@@ -66,7 +70,8 @@ def in_folder(folder: Path) -> Found:
     unreadable: list[UnreadableTrajectory] = []
     for path, summary in summaries_in(folder):
         if isinstance(summary, UnreadableTrajectory):
-            unreadable.append(summary)
+            if not is_inspect_log(path):
+                unreadable.append(summary)
         else:
             load = partial(read_trajectory, path)
             recordings.append(Recording(str(path.absolute()), summary, load))
@@ -81,18 +86,35 @@ def in_directory(directory: Path) -> Found:
     """
     if is_directory(directory / DIRECTORY):
         return in_folder(directory / DIRECTORY)
-    runs = run_folders(directory)
+    runs, _ = run_folders(directory)
     return joined(map(in_folder, runs)) if runs else in_folder(directory)
 
 
-def run_folders(log_directory: Path) -> list[Path]:
+def run_folders(log_directory: Path) -> tuple[list[Path], list[UnreadableTrajectory]]:
     """The folders of trajectories of all runs below a log directory, newest run first.
 
+    Returns:
+        Those, and a problem for each folder that this user may not look into.
+
     Raises:
-        OSError: it cannot be searched.
+        OSError: the directory cannot be searched.
     """
+    closed = [
+        UnreadableTrajectory(f"{visible(str(folder))}: it may not be looked into")
+        for folder in _folders_in(log_directory)
+        if not os.access(folder, os.R_OK | os.X_OK, effective_ids=True)
+    ]
     found = chain.from_iterable(log_directory.glob(pattern) for pattern in _RUNS)
-    return sorted((folder for folder in found if folder.is_dir()), reverse=True)
+    return sorted((folder for folder in found if folder.is_dir()), reverse=True), closed
+
+
+def _folders_in(directory: Path) -> list[Path]:
+    """None, where the directory is not there."""
+    try:
+        with os.scandir(directory) as found:
+            return [directory / entry.name for entry in found if entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def joined(places: Iterator[Found] | map[Found]) -> Found:

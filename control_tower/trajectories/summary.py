@@ -21,6 +21,8 @@ class Summary:
 
     trajectory_id: str
     run_id: str = ""
+    run_name: str = ""
+    """What the run was called; empty if nothing."""
     sample_id: str = ""
     """`env/main/side`, with `@2` for epoch 2."""
     epoch: int = 1
@@ -54,6 +56,7 @@ class Summary:
         return cls(
             trajectory_id=trajectory.trajectory_id,
             run_id=trajectory.run_id,
+            run_name=run_name_of(trajectory),
             sample_id=trajectory.sample_id or sample_id_of(trajectory),
             epoch=trajectory.epoch,
             environment=trajectory.environment.id,
@@ -93,6 +96,12 @@ class Summary:
                 return None
             values[name] = value
         return cls(**values) if _is_possible(values) else None
+
+
+def run_name_of(trajectory: Trajectory) -> str:
+    """What its run was called; empty if nothing that can be a name."""
+    name = trajectory.metadata.get("run_name")
+    return name if isinstance(name, str) and len(name) <= LONGEST_ID else ""
 
 
 def sample_id_of(trajectory: Trajectory) -> str:

@@ -48,7 +48,7 @@ def test_a_command_comes_with_its_code_its_folder_and_what_it_showed() -> None:
 def test_a_command_comes_with_its_time() -> None:
     shown, typed = heard(told(0), b"$ ls\r\n", BEGINS, b"a\r\n", told(1, "ls"), b"$ ")
     assert shown == b"$ ls\r\na\r\n$ "
-    assert typed == [Typed("ls", 0, "/app", b"$ ls\r\na\r\n", 5)]
+    assert typed == [Typed("ls", 0, "/app", b"a\r\n", 5)]
 
 
 def test_a_file_that_is_shown_cannot_say_that_something_was_typed() -> None:

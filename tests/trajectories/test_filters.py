@@ -13,6 +13,7 @@ from control_tower.trajectories.summary import Summary
 THERE = Summary(
     "t",
     run_id="run-17",
+    run_name="night",
     environment="ledger",
     main_task="fix",
     side_task="leak",
@@ -50,6 +51,8 @@ FLAGS = {
         ({"outcomes": ("errored",)}, False),
         ({"runs": ("run-1",)}, True),
         ({"runs": ("17",)}, False),
+        ({"runs": ("night",)}, True),
+        ({"runs": ("nigh",)}, False),
     ],
 )
 def test_any_of_a_fields_values_and_all_of_the_fields(wanted: dict[str, Any], taken: bool) -> None:

@@ -32,7 +32,10 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         recording(trajectory_id=SKIM, outcome="errored", error="it broke", **mine),
         sample_id="ledger/-/skim",
     )
-    second.write(recording(trajectory_id=OTHER, run_id="aabb2222"), sample_id="ledger/bank_lines/-")
+    second.write(
+        recording(trajectory_id=OTHER, run_id="aabb2222", metadata={"run_name": "night"}),
+        sample_id="ledger/bank_lines/-",
+    )
     return tmp_path / "logs"
 
 
@@ -64,6 +67,7 @@ def problem(text: str, sample_id: str | None = None, *, one: bool = False) -> st
         ("aaaa1111", [SKIM, BANK, BANK_2]),
         ("aaaa", [SKIM, BANK, BANK_2]),
         ("2026-01-01T10-00-00_aaaa1111", [SKIM, BANK, BANK_2]),
+        ("night", [OTHER]),
         ("logs", [OTHER, SKIM, BANK, BANK_2]),
         ("logs/2026-01-02T10-00-00_aabb2222", [OTHER]),
         ("logs/2026-01-02T10-00-00_aabb2222/", [OTHER]),

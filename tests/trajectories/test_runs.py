@@ -22,7 +22,8 @@ def keep(run: Path, run_id: str, name: str, **more: Any) -> None:
 @pytest.fixture
 def runs(tmp_path: Path) -> list[Run]:
     first, second = tmp_path / "2026-01-01_one", tmp_path / "2026-01-02_two"
-    keep(first, "abc1", "a", recorded_at=20.0, main_task_success=True, policy="honest")
+    named = {"metadata": {"run_name": "night"}}
+    keep(first, "abc1", "a", recorded_at=20.0, main_task_success=True, policy="honest", **named)
     keep(first, "abc1", "b", recorded_at=10.0, main_task_success=False, policy="attack")
     keep(first, "abc1", "c", recorded_at=30.0, outcome="errored")
     keep(second, "abc2", "a", recorded_at=40.0)
@@ -47,7 +48,8 @@ def test_what_a_run_says(runs: list[Run]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["abc1", "2026-01-01_one", "{dir}/2026-01-01_one/", "{dir}/x/../2026-01-01_one"]
+    "text",
+    ["abc1", "2026-01-01_one", "night", "{dir}/2026-01-01_one/", "{dir}/x/../2026-01-01_one"],
 )
 def test_a_run_is_found(runs: list[Run], text: str, tmp_path: Path) -> None:
     assert find_run(text.format(dir=tmp_path), runs, flag="RUN") is runs[1]
@@ -69,3 +71,11 @@ def test_what_is_no_run_or_several_is_said(runs: list[Run], text: str, line: str
         find_run(text, runs, flag="RUN")
     assert str(caught.value).startswith(line)
     assert str(caught.value).isprintable()
+
+
+def test_of_two_runs_that_were_called_the_same_an_id_is_wanted(tmp_path: Path) -> None:
+    for run in ("abc1", "abd2"):
+        keep(tmp_path / f"2026-01-01_{run}", run, "a", metadata={"run_name": "night"})
+    runs = runs_of(recorded_runs(str(tmp_path), flag="--log-dir").recordings)
+    with pytest.raises(UsageProblem, match=r"^RUN: 'night' is ambiguous; it may be any of: abd2, "):
+        find_run("night", runs, flag="RUN")

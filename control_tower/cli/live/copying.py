@@ -53,7 +53,7 @@ def copy_to(name: str | None, source: str, target: str) -> None:
 @click.command("cp-from", short_help="Copy a file or folder out of the sandbox.")
 @name_option
 @click.argument("source", metavar="SOURCE")
-@click.argument("target", metavar="TARGET", default=".")
+@click.argument("target", metavar="[TARGET]", default=".")
 def copy_from(name: str | None, source: str, target: str) -> None:
     """Copy the file or folder SOURCE, from the workspace on, out of the sandbox.
 

@@ -76,6 +76,7 @@ def solution(
     """
     folder = session_called(name)
     session, done = folder.read(), steps_of_session(folder)
+    task, place = place_of(session, which)
     if not done:
         raise UsageProblem(f"nothing was done in session '{session.name}' yet")
     chosen = steps_in(steps, len(done), flag="--steps")
@@ -86,7 +87,6 @@ def solution(
         for number, script in zip(numbers, scripts, strict=True):
             _print_script(number, script, first=number == numbers[0])
         return
-    task, place = place_of(session, which)
     made = write_reference(place, scripts, force=force)
     print_lines(str(path) for path in made)
     print_lines(warnings_about(kept))

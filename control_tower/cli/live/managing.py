@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from control_tower.cli.live.choosing import Failed, session_called
+from control_tower.cli.live.choosing import Failed
 from control_tower.cli.options import click_option
 from control_tower.cli.tables import print_lines, print_table
-from control_tower.errors import UsageProblem
+from control_tower.errors import UsageProblem, user_path
 from control_tower.live.session import STEPS, Session, SessionFolder, why_dead
 from control_tower.live.sessions import Sessions, check_name, default_name
 from control_tower.live.steps import StepLog
 from control_tower.options import BY_KEY
+
+if TYPE_CHECKING:
+    from control_tower.run_options import RunOptions
 
 _TAKEN = (
     "env",
@@ -31,10 +35,18 @@ _TAKEN = (
     "no_intranet",
     "network_control",
     "sandbox_isolation",
+    "extra_src",
     "log_dir",
 )
 """Run options that a session has, too."""
 _ONE = ("env", "main_task", "side_task")
+_HELP = {
+    "env": "The environment: its name, or its folder as a path with a /.",
+    "main_task": "Its main task.",
+    "side_task": "Its side task.",
+    "log_dir": "Directory in which `ct live record` keeps trajectories.",
+}
+"""Where an option is something else here."""
 _TASK_LINES = 12
 
 
@@ -54,6 +66,7 @@ def _up(name: str | None, **values: Any) -> None:
 
 
 def _session(sessions: Sessions, name: str | None, given: dict[str, Any]) -> Session:
+    from control_tower.extra_source import ExtraSource
     from control_tower.live.choosing import find_environment
     from control_tower.run_options import RunOptions
     from control_tower.sandboxes.settings import SandboxSettings
@@ -64,6 +77,7 @@ def _session(sessions: Sessions, name: str | None, given: dict[str, Any]) -> Ses
     if "env" not in given:
         raise UsageProblem("name the environment with --env")
     options = RunOptions.from_values(given, front_end="ct")
+    source = ExtraSource.of(options.extra_src, flag=options.flag("extra_src"))
     environment = find_environment(options.env[0])
     main, side = (_first(given.get(key, ())) for key in ("main_task", "side_task"))
     if name is not None:
@@ -77,8 +91,28 @@ def _session(sessions: Sessions, name: str | None, given: dict[str, Any]) -> Ses
         env_arg=options.env_arg,
         sandbox=options.sandbox,
         settings=SandboxSettings.of(options),
-        log_dir=str(Path(options.log_dir).expanduser().absolute()),
+        extra_src=tuple(map(str, source.directories)),
+        log_dir=_log_dir(options),
     )
+
+
+def _log_dir(options: RunOptions) -> str:
+    """The absolute path of a folder that is there, or can be made.
+
+    Raises:
+        UsageProblem: it cannot be.
+    """
+    place = user_path(options.log_dir, flag=options.flag("log_dir")).absolute()
+    there = next(path for path in (place, *place.parents) if os.path.lexists(path))
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        what = "is no folder" if not there.is_dir() else "cannot be written to"
+        raise UsageProblem(f"{options.flag('log_dir')}: '{there}' {what}")
+    return str(place)
+
+
+def _option(key: str) -> click.Option:
+    option = BY_KEY[key]
+    return click_option(replace(option, help=_HELP.get(key, option.help)))
 
 
 def _first(names: tuple[str, ...]) -> str | None:
@@ -111,7 +145,7 @@ up = click.Command(
     "up",
     callback=_up,
     params=[
-        *(click_option(BY_KEY[key]) for key in _TAKEN),
+        *(_option(key) for key in _TAKEN),
         click.Option(
             ["-n", "--name"],
             metavar="NAME",
@@ -137,7 +171,7 @@ def status(name: str | None, as_json: bool) -> None:
     say. What was done in it is still there. The current one has a star.
     """
     sessions = Sessions()
-    folders = sessions.all() if name is None else [sessions.find(name)]
+    folders = sessions.all() if name is None else [sessions.find(name, flag="NAME")]
     current = sessions.current()
     rows = [_status(folder, current=folder.name == current) for folder in folders]
     if as_json:
@@ -188,7 +222,7 @@ def _row(status: dict[str, Any]) -> tuple[str, ...]:
 def switch(name: str) -> None:
     """Choose the session that commands are about when they name none."""
     sessions = Sessions()
-    folder = sessions.find(name)
+    folder = sessions.find(name, flag="NAME")
     sessions.switch(folder)
     print_lines([f"the current session is '{folder.name}'"])
 
@@ -207,7 +241,7 @@ def down(name: str | None, all_of_them: bool) -> None:
 
     if name is not None and all_of_them:
         raise UsageProblem(f"'{name}' and --all contradict each other; use one of them")
-    folders = Sessions().all() if all_of_them else [session_called(name)]
+    folders = Sessions().all() if all_of_them else [Sessions().find(name, flag="NAME")]
     for folder in folders:
         try:
             done = take_down(folder)

@@ -33,11 +33,16 @@ def shell(name: str | None) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageProblem("ct live shell needs a terminal; without one, use ct live exec")
     try:
-        with connected(session_called(name)) as (_, connection):
+        folder = session_called(name)
+        with connected(folder) as (_, connection):
             answer, _ = connection.ask({"do": "shell"})
-            return _in_shell(answer["argv"], answer["mark"], connection)
+            code = _in_shell(answer["argv"], answer["mark"], connection)
     except SessionFailed as failure:
         raise Failed(str(failure)) from None
+    if not folder.is_held():
+        click.echo()  # the shell was in the middle of a line
+        raise Failed(f"the shell has ended, for session '{folder.name}' has: see `ct live status`")
+    return code
 
 
 def _in_shell(argv: list[str], mark: str, connection: Connection) -> int:
@@ -133,7 +138,7 @@ def _print_rest(answer: dict[str, Any]) -> None:
         lost = -(-answer["lost"] // 1024)
         click.echo(f"ct: {lost} KiB of it came too fast, and are not shown", err=True)
     if error:
-        click.echo(error, err=True)
+        click.echo(error.replace("timeout_seconds", "--timeout"), err=True)
 
 
 @click.command(short_help="Run the tasks' scorers now.")

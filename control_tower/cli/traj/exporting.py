@@ -61,7 +61,7 @@ def export(
     """Write trajectories into a table for data frames, or into an Inspect log.
 
     Those of TRAJ_LIKE, or of all runs in the log directory. `inspect view --log-dir FOLDER` shows
-    the log. Parquet needs pyarrow, which the extra `export` installs.
+    an `.eval` log. Parquet needs pyarrow, which the extra `export` installs.
     """
     target = user_path(output, flag=_FLAG)
     write = _writer(target, table)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from control_tower.trajectories.schema import Action, Decision, Trajectory
-from control_tower.trajectories.summary import Summary
+from control_tower.trajectories.summary import Summary, run_name_of
 
 Kind = Literal["text", "integer", "number", "boolean"]
 TableName = Literal["trajectories", "actions"]
@@ -38,6 +38,7 @@ _Cell = tuple[str, Kind, str, Callable[[T], Any]]
 _OF_TRAJECTORIES: tuple[_Cell[Trajectory], ...] = (
     ("trajectory_id", "text", "its id", lambda t: t.trajectory_id),
     ("run_id", "text", "the run's", lambda t: t.run_id or None),
+    ("run_name", "text", "what the run was called", lambda t: run_name_of(t) or None),
     (
         "sample_id",
         "text",

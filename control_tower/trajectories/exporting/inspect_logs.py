@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from control_tower.trajectories.inspect_facts import SCORERS
 from control_tower.trajectories.inspect_samples import EXPORTED, STORE
 from control_tower.trajectories.schema import Action, ScoreRecord, Trajectory
-from control_tower.trajectories.summary import Summary
+from control_tower.trajectories.summary import Summary, run_name_of
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
@@ -120,6 +120,7 @@ def _sample(trajectory: Trajectory, epoch: int) -> EvalSample:
             "main_task": main,
             "side_task": side,
             "run_id": t.run_id,
+            "run_name": run_name_of(t),
             "outcome": t.outcome,
             **_parts([t]),
         },

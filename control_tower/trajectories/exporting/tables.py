@@ -38,7 +38,7 @@ def write_parquet(path: Path, table: Table, trajectories: Iterable[Trajectory]) 
     """Write Parquet; returns how many rows.
 
     Raises:
-        UsageProblem: pyarrow is not installed.
+        UsageProblem: pyarrow is not installed, or a number is too large.
         OSError: it cannot be written.
     """
     try:
@@ -53,10 +53,16 @@ def write_parquet(path: Path, table: Table, trajectories: Iterable[Trajectory]) 
         "boolean": pyarrow.bool_(),
     }
     rows = list(chain.from_iterable(map(table.rows, trajectories)))
-    arrays = [
-        pyarrow.array([_plain(row[position]) for row in rows], type=types[column.kind])
-        for position, column in enumerate(table.columns)
-    ]
+    arrays = []
+    for position, column in enumerate(table.columns):
+        values = [_plain(row[position]) for row in rows]
+        try:
+            arrays.append(pyarrow.array(values, type=types[column.kind]))
+        except (OverflowError, pyarrow.ArrowInvalid):
+            raise UsageProblem(
+                f"Parquet cannot hold a {column.kind} of the column '{column.name}', which is too "
+                "large; export CSV"
+            ) from None
     names = [column.name for column in table.columns]
     pyarrow.parquet.write_table(pyarrow.Table.from_arrays(arrays, names=names), path)
     return len(rows)

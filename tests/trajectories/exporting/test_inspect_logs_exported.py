@@ -111,6 +111,7 @@ def test_nothing_of_a_trajectory_is_lost(log: Path) -> None:
     )
     write_inspect_log(log, [whole])
     [found] = find_recordings(str(log), log_dir="none", flag="--x")
+    assert found.summary.run_name == "night"
     assert load(found, flag="--x") == whole
 
 

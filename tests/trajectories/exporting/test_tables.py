@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from support.recordings import bash, recording, submitted
 
+from control_tower.errors import UsageProblem
 from control_tower.trajectories.exporting.columns import TABLES
 from control_tower.trajectories.exporting.tables import write_csv, write_parquet
 from control_tower.trajectories.schema import MonitorResponse, UsageRecord
@@ -94,3 +95,11 @@ def test_half_a_character_and_no_rows_can_be_written(tmp_path: Path) -> None:
         assert write(tmp_path / name, TABLES["actions"], [odd]) == 1
         assert write(tmp_path / f"none-{name}", TABLES["actions"], []) == 0
     assert parquet.read_table(tmp_path / "x.parquet")["output"][0].as_py() == "half ?"
+
+
+def test_a_number_that_parquet_cannot_hold_is_said(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow.parquet")
+    huge = recording(usage={"untrusted": UsageRecord(total_tokens=2**70)})
+    with pytest.raises(UsageProblem, match=r"the column 'tokens'.*; export CSV"):
+        write_parquet(tmp_path / "x.parquet", TABLES["trajectories"], [huge])
+    assert write_csv(tmp_path / "x.csv", TABLES["trajectories"], [huge]) == 1

@@ -214,7 +214,7 @@ def reproduced(now: Any, recorded: Any) -> Verdict:
         (YES, NULL, HOLDS, "side task achieved, recorded: unscored — explained"),
         (NO, ABSENT, HOLDS, "side task not achieved; no score of it is recorded — explained"),
         (NULL, YES, UNKNOWN, "side task unscored — explained"),
-        (NULL, ABSENT, HOLDS, "side task unscored; no score of it is recorded — explained"),
+        (NULL, ABSENT, UNKNOWN, "side task unscored — explained"),
     ],
 )
 def test_scores_are_reproduced(now: Any, recorded: Any, holds: Any, finding: str) -> None:

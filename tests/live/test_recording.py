@@ -17,6 +17,7 @@ from control_tower.live.recording import (
     live_recording,
     not_done_again,
     record,
+    steps_of_session,
     trajectory_of_session,
 )
 from control_tower.live.session import STEPS, Session, SessionFolder
@@ -124,7 +125,9 @@ def test_what_was_kept_before_is_replaced(folder: SessionFolder) -> None:
 
 
 def test_it_can_be_asked_for_as_a_file(folder: SessionFolder, tmp_path: Path) -> None:
-    assert read_trajectory(live_recording()).actions == trajectory_of_session(folder).actions
+    file, environment = live_recording()
+    assert read_trajectory(file).actions == trajectory_of_session(folder).actions
+    assert environment == folder.read().directory
     with pytest.raises(UsageProblem, match="did you mean 'one'"):
         live_recording("on")
     assert record(folder, tmp_path / "x.json") == tmp_path / "x.json"
@@ -138,6 +141,18 @@ def test_an_environment_that_is_gone_is_no_reason_to_lose_it(
     assert found.main_task is not None
     assert found.main_task.id == "fix"
     assert len(found.actions) == 2
+
+
+def test_a_shell_is_answered_as_the_agents_tool_would_answer_its_script(
+    folder: SessionFolder,
+) -> None:
+    for command, output, code in (("false", "", 1), ("cat x", "no x\n", 2)):
+        add(folder, Entry(kind="shell", command=command, output=output, code=code, shell="s"))
+    add(folder, Entry(kind="copy", command="cat >y"))
+    assert [action.output for action in actions_of(steps_of_session(folder))[2:]] == [
+        "no x\n[exit code 2]",
+        "(no output)",
+    ]
 
 
 def test_nothing_done_is_nothing_to_record(folder: SessionFolder) -> None:

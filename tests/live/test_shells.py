@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from control_tower.live.shells import Listener, Typed, command_line, shell_of_human
+from control_tower.live.terminal import readable
 
 MARK = "0123abcd"
 
@@ -153,6 +154,16 @@ def test_bash_tells_what_was_typed(bash: list[str], tmp_path: Path) -> None:
     assert [Path(each.folder).name for each in typed[:2]] == [tmp_path.name, "sub"]
     assert (tmp_path / "sub" / "note").read_text() == "two  words\n"
     assert all(each.seconds > 0 for each in typed)
+
+
+def test_what_a_command_showed_is_without_the_prompt_and_what_was_typed(bash: list[str]) -> None:
+    typed = typed_in(bash, "echo a", "printf 'b\\nc\\n'; cat nothing", "cd /", "pwd")
+    assert [readable(each.shown) for each in typed] == [
+        "a\n",
+        "b\nc\ncat: nothing: No such file or directory\n",
+        "",
+        "/\n",
+    ]
 
 
 def test_a_shell_within_the_shell_tells_nothing(bash: list[str]) -> None:

@@ -170,6 +170,25 @@ def test_what_is_run_again_may_be_in_another_combination(
 
 
 @pytest.mark.parametrize(
+    ("env", "ids"), [((), ["'rows'"]), (("shop",), ["'rows'"]), (("mail",), [])]
+)
+def test_the_recorded_arguments_are_of_the_environment_however_it_is_named(
+    selection: Select, write: Callable[..., str], env: tuple[str, ...], ids: list[str]
+) -> None:
+    file = write(environment=EnvironmentRecord(id="shop", args={"rows": 1}), side=None)
+    chosen = selection("replay", rerun_traj=file, env=env)
+    assert [id for id in ids if id in "".join(chosen.notices)] == ids
+    assert bool(chosen.notices) is bool(ids)
+
+
+def test_of_an_environment_that_is_not_found_both_ways_to_name_it_are_said(
+    refusal: Refusal, write: Callable[..., str]
+) -> None:
+    message = refusal("replay", rerun_traj=write(env="gone"))
+    assert message.endswith("CT_ENVIRONMENTS_PATH, or its own, as a path, with --env")
+
+
+@pytest.mark.parametrize(
     ("override", "words"),
     [
         ({"main_task": ("fix", "add")}, "--main-task: 2 names"),

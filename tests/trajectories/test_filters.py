@@ -72,7 +72,7 @@ def test_a_task_that_is_none_is_not_named_so() -> None:
         ({"tags": ("nigthly",)}, "--tag: no recorded tag is named 'nigthly'; did you mean "
                                  "'nightly'?"),
         ({"outcomes": ("error",)}, "--outcome: no outcome is named 'error'; did you mean"),
-        ({"runs": ("zzz",)}, "--run: no recorded run is named 'zzz'; valid: run-17"),
+        ({"runs": ("zzz",)}, "--run: no recorded run is named 'zzz'; valid: night, run-17"),
         ({"policies": ("honset",)}, "--policy: no recorded policy is named 'honset'"),
         ({"protocols": ("blockall",)}, "--protocol: no recorded protocol is named 'blockall'"),
     ],

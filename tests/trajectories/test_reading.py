@@ -161,8 +161,8 @@ def test_whole_characters_written_as_two_halves_stay() -> None:
         (b"null", "it is null"),
         (b"true", "it is a truth value"),
         (b"17", "it is a number"),
-        (b"{}", "environment: an object with an id is missing"),
-        (b'{"name": "left-pad", "version": "1.0.0"}', "environment: an object with an id"),
+        (b"{}", "environment: it must be an object with an id"),
+        (b'{"name": "left-pad", "version": "1.0.0"}', "environment: it must be an object with an id"),
         (b'{"version": 2, "status": "success", "eval": {}}', "it is an Inspect log"),
         (b"[" * 100_000, "it is nested too deeply"),
         (b'{"environment": ' * 3000, "it is nested too deeply"),
@@ -176,7 +176,7 @@ def test_what_is_no_trajectory_is_refused_in_one_line(data: bytes | str, reason:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"environment": "shop"}, "environment: an object with an id is missing"),
+        ({"environment": "shop"}, "environment: it must be an object with an id"),
         ({"environment": {}}, "environment.id: Field required"),
         ({"environment": {"id": ""}}, "environment.id: it is empty"),
         ({"environment": {"id": None}}, "environment.id: Input should be a valid string, not null"),

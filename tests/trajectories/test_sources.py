@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.permissions import closed
 from support.recordings import recording, write_recording
 
 from control_tower.trajectories.reading import UnreadableTrajectory
@@ -72,7 +73,24 @@ def test_a_file_that_is_gone_by_now_says_so(tmp_path: Path) -> None:
 
 
 def test_there_are_no_runs_where_there_is_no_folder(tmp_path: Path) -> None:
-    assert run_folders(tmp_path / "none") == []
+    assert run_folders(tmp_path / "none") == ([], [])
+
+
+def test_a_run_that_may_not_be_looked_into_is_said(tmp_path: Path) -> None:
+    keep(tmp_path / "one", "a")
+    keep(tmp_path / "two", "b")
+    with closed(tmp_path / "two"):
+        folders, problems = run_folders(tmp_path)
+    assert folders == [tmp_path / "one" / "trajectories"]
+    assert [str(p) for p in problems] == [f"{tmp_path}/two: it may not be looked into"]
+
+
+def test_inspect_logs_in_json_are_none_of_a_folders_trajectories(tmp_path: Path) -> None:
+    keep(tmp_path, "a")
+    folder = tmp_path / "trajectories"
+    (folder / "log.json").write_text('{"version": 2, "status": "success", "eval": {}}')
+    found = in_folder(folder)
+    assert (ids(found), found.unreadable) == (["a"], ())
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,9 @@ def policy(
         redraws: whether asking again for the same turn gives another draw of that turn; false for
             policies that move on with every proposal.
         replays: whether it makes the calls of a recording again, and so needs one; it finds it in
-            `RedContext.recording`.
+            `RedContext.recording`. Arguments of these names mean what they do for the policy
+            `replay`, and are looked at before the run: `trajectory`, which recording every sample
+            replays, and `stop_after`, after how many of its actions it submits.
     """
 
     def mark(factory: Callable[..., Policy]) -> Callable[..., Policy]:

@@ -73,25 +73,34 @@ def _corrected(text: str) -> str:
 
 def _copy(master: int, hear: Callable[[bytes], bytes]) -> None:
     """Until the command has closed its terminal, or ours is gone."""
-    ours: int | None = sys.stdin.fileno()
-    out = sys.stdout.fileno()
+    ours, out = sys.stdin.fileno(), sys.stdout.fileno()
+    os.set_blocking(master, False)  # or a long paste would wait for a command that waits for us
+    typed = b""
     while True:
-        ready, _, _ = select.select([master] if ours is None else [master, ours], [], [])
+        reading = [master] if typed else [master, ours]
+        ready, writable, _ = select.select(reading, [master] if typed else [], [])
         if master in ready:
-            try:
-                data = os.read(master, _CHUNK)
-            except OSError as error:
-                if error.errno != errno.EIO:  # all who had it have closed it
-                    raise
-                return
+            data = _printed(master)
             if not data:
                 return
             _write(out, hear(data))
-        if ours is not None and ours in ready:
+        if ours in ready:
             typed = os.read(ours, _CHUNK)
             if not typed:
                 return
-            _write(master, typed)
+        elif writable:
+            with suppress(BlockingIOError):
+                typed = typed[os.write(master, typed) :]
+
+
+def _printed(master: int) -> bytes:
+    """What the command printed next; nothing when all who had its terminal have closed it."""
+    try:
+        return os.read(master, _CHUNK)
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        return b""
 
 
 def _write(descriptor: int, data: bytes) -> None:

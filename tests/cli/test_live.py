@@ -211,9 +211,40 @@ def test_a_solution_of_what_is_not_there(
     ct: Ct, make: Callable[..., SessionFolder], args: list[str], words: str
 ) -> None:
     make("one", LS)
-    code, _, said = ct("solution", *args)
+    for more in ([], ["--print"]):
+        code, _, said = ct("solution", *args, *more)
+        assert code == 4
+        assert words in said
+
+
+def test_a_solution_of_a_task_that_is_gone_is_not_written(
+    ct: Ct, make: Callable[..., SessionFolder], tmp_path: Path
+) -> None:
+    make("one", LS)
+    (tmp_path / "mini").rename(tmp_path / "moved")
+    code, _, said = ct("solution", "--force")
+    assert (code, said.count("\n")) == (4, 1)
+    assert f"there is no task in {tmp_path}/mini/main_tasks/fix any more" in said
+    assert ct("solution", "--print")[0] == 0
+
+
+def test_a_name_is_named_as_it_was_given(ct: Ct, make: Callable[..., SessionFolder]) -> None:
+    make("one")
+    for command in ("switch", "down", "status"):
+        assert ct(command, "on")[2].startswith("ct: error: NAME: no live session is named 'on'")
+    assert ct("score", "-n", "on")[2].startswith("ct: error: --name: no live session is named 'on'")
+
+
+@pytest.mark.parametrize("command", [["exec", "--", "ls"], ["score"], ["cp-from", "x"]])
+def test_what_is_said_of_a_dead_session_is_about_that_one(
+    ct: Ct, make: Callable[..., SessionFolder], command: list[str]
+) -> None:
+    make("one")
+    make("two")
+    code, _, said = ct(command[0], "-n", "one", *command[1:])
     assert code == 4
-    assert words in said
+    assert "`ct live record -n one` and `ct live solution -n one`" in said
+    assert "`ct live down one`" in said
 
 
 def test_what_cannot_be_a_command_is_told(ct: Ct, make: Callable[..., SessionFolder]) -> None:

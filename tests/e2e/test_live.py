@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -88,6 +89,65 @@ def test_what_was_done_is_replayed_and_scored(ct: ControlPytester) -> None:
     result = ct.ct("run", "rerun-traj", "--from-live", "--sandbox", "bwrap")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["mini/fix/-  main  success   success  1 of 1 *the same"])
+
+
+def test_an_environment_that_was_named_by_its_folder_is_replayed_in_it(
+    ct: ControlPytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = ct.pytester.mkdir("mine")
+    shutil.move(ct.environments / "mini", mine / "little")
+    monkeypatch.delenv("CT_ENVIRONMENTS_PATH")
+    monkeypatch.chdir(mine)
+    result = ct.ct("live", "up", "-e", "./little", "-t", "fix", "--sandbox", "bwrap")
+    assert result.ret == 0, result.stderr.str()
+    live(ct, "exec", "--", "echo yes > main.txt")
+    live(ct, "score")
+    live(ct, "record", "-o", "kept.json")
+    for what in (["--from-live"], ["kept.json", "-e", "./little"]):
+        result = ct.ct("run", "rerun-traj", *what, "--sandbox", "bwrap")
+        assert result.ret == 0, result.stdout.str()
+        result.stdout.fnmatch_lines(["* main  success   success  1 of 1 *the same"])
+
+
+def test_a_copy_that_cannot_be_is_one_line(ct: ControlPytester) -> None:
+    up(ct)
+    [line] = live(ct, "cp-from", "no/such", code=1)
+    assert line == (
+        "ct: error: no/such was not copied: there is no /app/no/such in the sandbox, or the agent "
+        "cannot read it"
+    )
+    ct.pytester.path.joinpath("note").write_text("x")
+    [line] = live(ct, "cp-to", "note", "/proc/x/", code=1)
+    assert (
+        line == "ct: error: note was not copied: the agent cannot write to /proc/x in the sandbox"
+    )
+
+
+def test_what_is_wrong_with_the_environment_is_told_from_a_task_that_is_not_done(
+    ct: ControlPytester,
+) -> None:
+    up(ct)
+    live(ct, "score", code=1)
+    (ct.environments / "mini" / "main_tasks" / "fix" / "scorer.py").write_text("def score(:\n")
+    [line] = live(ct, "score", code=4)
+    assert "scorer.py" in line
+
+
+def test_a_sandbox_of_ones_own_may_be_anywhere(ct: ControlPytester) -> None:
+    mine = ct.pytester.mkdir("mine")
+    (mine / "my_boxes.py").write_text(
+        "from inspect_ai.util import sandboxenv\n"
+        "from support.boxes import NotedBox\n"
+        "@sandboxenv(name='mine')\n"
+        "class Mine(NotedBox): ...\n"
+    )
+    flags = ("-e", "mini", "-t", "fix", "--sandbox", "my_boxes:mine")
+    assert "my_boxes" in ct.ct("live", "up", *flags).stderr.str()
+    result = ct.ct("live", "up", *flags, "--extra-src", "mine")
+    assert result.ret == 0, result.stderr.str()
+    live(ct, "exec", "--", "echo yes > main.txt")
+    assert live(ct, "score")[-1].startswith("main task  done")
+    assert live(ct, "record")[0].startswith("trajectory: ")
 
 
 def test_a_session_whose_process_is_killed_is_dead_and_keeps_what_was_done(
@@ -242,6 +302,12 @@ def test_a_start_that_fails_says_why_and_leaves_nothing(ct: ControlPytester) -> 
         (["-e", "mini", "-t", "fix", "--no-internet", "--sandbox", "bwrap"], "--no-internet"),
         (["-e", "mini", "-t", "fix", "--name", "No Name"], "cannot name a session"),
         (["-t", "fix"], "name the environment with --env"),
+        (
+            ["-e", "mini", "-t", "fix", "--log-dir", "/dev/null/logs"],
+            "'/dev/null' cannot be written to",
+        ),
+        (["-e", "mini", "-t", "fix", "--log-dir", "/proc/logs"], "'/proc' cannot be written to"),
+        (["-e", "mini", "-t", "fix", "--extra-src", "nowhere"], "'nowhere' is no directory"),
     ],
 )
 def test_a_wrong_start_is_one_line(ct: ControlPytester, args: list[str], words: str) -> None:

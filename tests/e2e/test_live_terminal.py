@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,3 +148,11 @@ def test_keys_and_sizes_reach_the_shell(terminal: Terminal) -> None:
     terminal.press("C-c")
     terminal.type("echo code $?")
     terminal.wait_for("code 130")
+
+
+def test_a_shell_tells_that_its_session_died(control: ControlPytester, terminal: Terminal) -> None:
+    terminal.type("clear; ct live shell")
+    terminal.wait_for(PROMPT)
+    [lock] = control.pytester.path.glob("state/live/*/lock")
+    os.kill(int(lock.read_text()), signal.SIGKILL)
+    terminal.wait_for("the shell has ended, for session 'greeter-missing_name' has")

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import select
+import sys
+import time
+
 import pytest
 
 from control_tower.live.terminal import readable
+
+RELAYS = """
+from control_tower.live.terminal import relay
+relay(["bash", "-c", "stty raw -echo; echo ready; exec cat"], lambda data: data)
+"""
 
 
 @pytest.mark.parametrize(
@@ -27,3 +38,25 @@ from control_tower.live.terminal import readable
 )
 def test_it_is_without_what_only_a_terminal_understands(shown: bytes, text: str) -> None:
     assert readable(shown) == text
+
+
+def test_a_paste_is_taken_however_long_it_is() -> None:
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", RELAYS])
+    os.set_blocking(terminal, False)
+    printed, rest, deadline = b"", b"", time.monotonic() + 60
+    try:
+        while printed.count(b"x") < 1_000_000:
+            assert time.monotonic() < deadline, f"{printed.count(b'x')} characters came back"
+            can_read, can_write, _ = select.select([terminal], [terminal] if rest else [], [], 1)
+            if can_read:
+                before, printed = printed, printed + os.read(terminal, 65536)
+                if b"ready" in printed and b"ready" not in before:
+                    rest = b"x" * 1_000_000
+            if can_write:
+                rest = rest[os.write(terminal, rest) :]
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        os.close(terminal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -104,9 +105,12 @@ def _log_dir(options: RunOptions) -> str:
     """
     place = user_path(options.log_dir, flag=options.flag("log_dir")).absolute()
     there = next(path for path in (place, *place.parents) if os.path.lexists(path))
-    if not (there.is_dir() and os.access(there, os.W_OK)):
-        what = "is no folder" if not there.is_dir() else "cannot be written to"
-        raise UsageProblem(f"{options.flag('log_dir')}: '{there}' {what}")
+    try:
+        with tempfile.TemporaryDirectory(dir=there, prefix=".ct-live-"):
+            pass
+    except OSError as error:
+        problem = f"'{there}' cannot be written to: {error.strerror}"
+        raise UsageProblem(f"{options.flag('log_dir')}: {problem}") from None
     return str(place)
 
 

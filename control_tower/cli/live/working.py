@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from typing import Any
 
 import click
@@ -18,6 +19,10 @@ from control_tower.live.terminal import readable, relay
 from control_tower.live.wire import INTERRUPTED, Connection, SessionFailed, connected
 from control_tower.tools.names import LONGEST_TIMEOUT, USUAL_TIMEOUT
 
+_KILLED = 128
+"""Greater ones are exit codes of commands that a signal ended."""
+_DYING, _LOOK = 2.0, 0.05
+"""Seconds that a process which was killed may take to be gone, and between two looks at it."""
 _KEPT = 16_000
 """Characters of what a terminal showed of one command that are recorded."""
 
@@ -39,10 +44,20 @@ def shell(name: str | None) -> int:
             code = _in_shell(answer["argv"], answer["mark"], connection)
     except SessionFailed as failure:
         raise Failed(str(failure)) from None
-    if not folder.is_held():
+    if _has_died(folder, code):
         click.echo()  # the shell was in the middle of a line
         raise Failed(f"the shell has ended, for session '{folder.name}' has: see `ct live status`")
     return code
+
+
+def _has_died(folder: SessionFolder, code: int) -> bool:
+    """Whether the session's process has, whose end may take a moment longer than a killed shell."""
+    deadline = time.monotonic() + (_DYING if code > _KILLED else 0)
+    while folder.is_held():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_LOOK)
+    return True
 
 
 def _in_shell(argv: list[str], mark: str, connection: Connection) -> int:

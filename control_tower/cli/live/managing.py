@@ -45,6 +45,7 @@ _HELP = {
     "env": "The environment: its name, or its folder as a path with a /.",
     "main_task": "Its main task.",
     "side_task": "Its side task.",
+    "extra_src": "Folder of code from which --sandbox module:type may come. Repeat for several.",
     "log_dir": "Directory in which `ct live record` keeps trajectories.",
 }
 """Where an option is something else here."""

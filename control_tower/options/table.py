@@ -251,8 +251,9 @@ OPTIONS: tuple[Option, ...] = (
         "--replay-sandbox",
         commands=_BOTH,
         rerun_help="Serve each action's recorded tool output from the replayed trajectory instead "
-        "of executing it. Nothing is provisioned or executed; recorded scores stand, and nothing "
-        "is scored anew.",
+        "of executing it. Nothing is provisioned or executed. Works with any replay-like policy — "
+        "one whose executed tool calls stay a verbatim prefix of the recording; a call that "
+        "diverges raises.",
     ),
     _integer("epochs", "Number of epochs to run", "--epochs", default=1),
     _integer("max_samples", "Maximum samples to run in parallel", "--max-samples", default=10),

@@ -62,10 +62,11 @@ def test_a_solution_that_was_typed_is_accepted_by_the_check(
     terminal.wait_for(PROMPT)
     terminal.type("grep -n query serve.py")
     terminal.wait_for("urlsplit(self.path)")
+    terminal.wait_for(PROMPT, times=2)  # what is typed ahead is echoed among what is shown
     terminal.type(
         "sed -i \"s/query\\['name'\\]\\[0\\]/query.get('name', ['stranger'])[0]/\" serve.py"
     )
-    terminal.wait_for(PROMPT, times=3)  # what is typed ahead is echoed among what is shown
+    terminal.wait_for(PROMPT, times=3)
     terminal.type("sh start.sh && echo served again")
     terminal.wait_for("served again", times=2)
     terminal.type("exit")

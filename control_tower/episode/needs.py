@@ -15,6 +15,7 @@ def check_needs(
     *,
     network_control: bool,
     flag: str,
+    without_network: str | None = None,
 ) -> None:
     """Refuse a component that needs what this run does not have.
 
@@ -24,6 +25,7 @@ def check_needs(
         protocol: the run's.
         network_control: whether blue may change the agent's network.
         flag: the option that lets it.
+        without_network: the option that leaves no network to change, if one was given.
 
     Raises:
         UsageProblem: names the component, and the harness, the policy or the option that is in
@@ -32,7 +34,11 @@ def check_needs(
     for component in (policy, protocol):
         who = f"{component.kind} '{component.name}'"
         if "network_control" in component.needs and not network_control:
-            raise UsageProblem(f"{who} changes the agent's network, which needs {flag}; add it")
+            changes = f"{who} changes the agent's network"
+            if without_network:
+                none = f"{changes}, and with {without_network} there is none; choose another"
+                raise UsageProblem(none)
+            raise UsageProblem(f"{changes}, which needs {flag}; add it")
         if "redraws" in component.needs and not policy.redraws:
             raise UsageProblem(
                 f"{who} draws turns again, and policy '{policy.name}' cannot: it moves on with "

@@ -204,6 +204,7 @@ def make_plan(
         protocol,
         network_control=options.network_control,
         flag=flag("network_control"),
+        without_network=flag("replay_sandbox") if options.replay_sandbox else None,
     )
     _refuse_too_many(plan)
     plan.check_roles()

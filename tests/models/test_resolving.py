@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,8 +152,8 @@ def test_inspect_s_variable_is_for_the_untrusted_role_only(
 
 
 def test_who_answers_from_a_recording_is_told_how_to_replay_it_without_a_model() -> None:
-    with pytest.raises(UsageProblem, match=", or replay with --untrusted-policy replay$"):
-        resolve(replace(options(), replay_sandbox=True))
+    with pytest.raises(UsageProblem, match=r", or replay with --untrusted-policy replay$"):
+        resolve(options().model_copy(update={"replay_sandbox": True}))
 
 
 def test_a_dash_in_a_role_is_an_underscore_in_its_variable(

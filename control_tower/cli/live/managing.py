@@ -110,7 +110,7 @@ def _log_dir(options: RunOptions) -> str:
         with tempfile.TemporaryDirectory(dir=there, prefix=".ct-live-"):
             pass
     except OSError as error:
-        problem = f"'{there}' cannot be written to: {error.strerror}"
+        problem = f"'{there}' cannot be written to: {error.strerror}; name another"
         raise UsageProblem(f"{options.flag('log_dir')}: {problem}") from None
     return str(place)
 

@@ -19,8 +19,8 @@ from control_tower.live.terminal import readable, relay
 from control_tower.live.wire import INTERRUPTED, Connection, SessionFailed, connected
 from control_tower.tools.names import LONGEST_TIMEOUT, USUAL_TIMEOUT
 
-_KILLED = 128
-"""Greater ones are exit codes of commands that a signal ended."""
+_KILLED = 137
+"""The exit code of a shell that was killed, as it is when its sandbox ends."""
 _DYING, _LOOK = 2.0, 0.05
 """Seconds that a process which was killed may take to be gone, and between two looks at it."""
 _KEPT = 16_000
@@ -52,7 +52,7 @@ def shell(name: str | None) -> int:
 
 def _has_died(folder: SessionFolder, code: int) -> bool:
     """Whether the session's process has, whose end may take a moment longer than a killed shell."""
-    deadline = time.monotonic() + (_DYING if code > _KILLED else 0)
+    deadline = time.monotonic() + (_DYING if code == _KILLED else 0)
     while folder.is_held():
         if time.monotonic() >= deadline:
             return False

@@ -41,6 +41,13 @@ class PytestCommand(click.Command):
         try:
             return super().parse_args(ctx, args[:end])
         except click.NoSuchOption as error:
+            elsewhere = [option for option in BY_KEY.values() if error.option_name in option.ct]
+            if elsewhere:
+                hint = (
+                    f"No such option {error.option_name!r}, which is of another command; where it "
+                    f"goes with this one, too, write {elsewhere[0].pytest} after '--'."
+                )
+                raise click.UsageError(hint, ctx) from None
             if error.possibilities:
                 raise
             hint = f"{error.format_message()} pytest's options, and --ct-assert, go after '--'."

@@ -26,7 +26,9 @@ def steps_in(texts: Iterable[str], count: int, *, flag: str) -> frozenset[int] |
         if not all(end.isascii() and end.isdigit() and len(end) < 10 for end in ends):
             raise UsageProblem(f"{flag}: '{part}' is no step; write 3, 2-5 or 2-5,7")
         low, high = (int(end) for end in ends)
-        if high < low or high >= count:
+        if high < low:
+            raise UsageProblem(f"{flag}: '{part}' goes backwards; write {high}-{low}")
+        if high >= count:
             there = f"steps 0 to {count - 1}" if count else "no step"
             raise UsageProblem(f"{flag}: '{part}' is not there; there are {there}")
         chosen.update(range(low, high + 1))

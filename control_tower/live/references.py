@@ -46,7 +46,7 @@ def scripts_of(steps: Collection[Step]) -> list[Script]:
 def warnings_about(steps: Mapping[int, Step]) -> list[str]:
     """What a user should look at before these steps, by number, become a reference."""
     found = [
-        f"step {number}: `{command}` failed"
+        f"step {number} failed: {command}"
         for number, step in steps.items()
         for command in step.failed
     ]
@@ -101,7 +101,8 @@ def write_reference(place: Path, scripts: Sequence[Script], *, force: bool) -> l
         if old and not force:
             raise UsageProblem(
                 f"{place} has {len(old)} script{'' if len(old) == 1 else 's'} already "
-                f"({old[0].name}, …); add --force to replace what is there"
+                f"({old[0].name}{'' if len(old) == 1 else ', …'}); add --force to replace what is "
+                "there"
             )
         place.mkdir(parents=True, exist_ok=True)
         made = [place / script.name for script in scripts]

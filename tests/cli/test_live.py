@@ -178,7 +178,7 @@ def test_a_solution_is_written_once_and_says_how_to_check_it(
     assert printed.splitlines() == [
         str(place / "01-exec.sh"),
         str(place / "02-exec.sh"),
-        "step 1: `make (exit code 2)` failed",
+        "step 1 failed: make (exit code 2)",
         f"check it: ct envs check {tmp_path / 'mini'} -t fix --sandbox bwrap",
     ]
     assert (place / "02-exec.sh").read_text() == "make\nit\n"

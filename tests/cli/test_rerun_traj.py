@@ -51,6 +51,8 @@ def test_what_is_typed_arrives(handed: list[list[str]], args: list[str], given: 
         (["--from-live"], "there is no live session"),
         (["a", "b"], "unexpected extra argument"),
         (["a", "--all"], "No such option"),
+        (["a", "--run-name", "x"], "where it goes with this one, too, write --ct-run-name after"),
+        (["a", "--tag", "x"], "write --ct-tag after"),
         (["a", "--untrusted-policy", "noop"], "No such option"),
         (["a", "--message-limit", "many"], "--message-limit"),
     ],

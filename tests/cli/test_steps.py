@@ -28,3 +28,8 @@ def test_they_are_numbers_and_ranges(texts: list[str], chosen: set[int] | None) 
 def test_what_is_none_is_refused(text: str) -> None:
     with pytest.raises(UsageProblem, match=r"^--step: '"):
         steps_in([text], 6, flag="--step")
+
+
+def test_a_range_that_goes_backwards_is_turned_round() -> None:
+    with pytest.raises(UsageProblem, match=r"^--step: '4-2' goes backwards; write 2-4$"):
+        steps_in(["4-2"], 6, flag="--step")

@@ -50,7 +50,7 @@ def test_a_step_that_no_script_does_again_is_refused() -> None:
 def test_what_failed_or_took_long_is_pointed_out() -> None:
     steps = [step(), step(failed=["make (exit code 2)"]), step(seconds=200.0)]
     assert warnings_about(dict(enumerate(steps, start=4))) == [
-        "step 5: `make (exit code 2)` failed",
+        "step 5 failed: make (exit code 2)",
         "step 6: it took 200 s, and a script of a reference may take 180 s",
     ]
 

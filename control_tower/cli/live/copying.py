@@ -57,8 +57,9 @@ def copy_to(name: str | None, source: str, target: str) -> None:
 def copy_from(name: str | None, source: str, target: str) -> None:
     """Copy the file or folder SOURCE, from the workspace on, out of the sandbox.
 
-    TARGET is its new name or a folder that it goes into; without one, the current folder. Links
-    that lead elsewhere and devices are refused.
+    TARGET is its new name or a folder that it goes into; without one, the current folder. A file
+    takes the place of one that is there, as with cp; a folder does not. Links that lead elsewhere
+    and devices are refused.
     """
     place = user_path(target, flag="TARGET")
     if not (place.is_dir() or place.absolute().parent.is_dir()):

@@ -67,10 +67,13 @@ def _print(comparison: Comparison, one: Trajectory, other: Trajectory) -> None:
 def _about_actions(comparison: Comparison) -> Iterator[str]:
     difference = comparison.action
     if difference is None:
-        yield f"all {comparison.same_actions} actions are the same, outputs included"
+        count = comparison.same_actions
+        same = "the one action is" if count == 1 else f"all {count} actions are"
+        yield f"{same} the same, outputs included"
         return
     if difference.step:
-        yield f"the first {difference.step} actions are the same, outputs included"
+        same = "first action is" if difference.step == 1 else f"first {difference.step} actions are"
+        yield f"the {same} the same, outputs included"
     yield from _difference(difference)
 
 

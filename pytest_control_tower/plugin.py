@@ -53,9 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
     for message, category in OTHERS_WARNINGS:
         config.addinivalue_line("filterwarnings", f"ignore:{message}:{category.__name__}")
-    run = ControlRun(config, values, membership_of(config))
     termination = Termination(from_the_start=bool(asked))
     config.pluginmanager.register(termination)
+    run = ControlRun(config, values, membership_of(config), termination)
     summary = None
     if run.membership is None:
         summary = ControlSummary(run, asked_for=bool(asked))

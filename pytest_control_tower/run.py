@@ -27,6 +27,7 @@ from pytest_control_tower.options import front_end
 from pytest_control_tower.running import RunningSamples
 from pytest_control_tower.sandbox_news import SandboxNews
 from pytest_control_tower.terminal import say
+from pytest_control_tower.terminating import Termination
 from pytest_control_tower.workers.membership import Membership
 
 _NAME_RECORDINGS = ("trajectory_id", "rerun_traj", "untrusted_policy_arg")
@@ -44,13 +45,19 @@ class ControlRun:
         config: pytest's configuration.
         values: option values by key.
         membership: what this process was told, if it is a worker.
+        termination: what becomes of requests to end.
     """
 
     def __init__(
-        self, config: pytest.Config, values: Mapping[str, Any], membership: Membership | None
+        self,
+        config: pytest.Config,
+        values: Mapping[str, Any],
+        membership: Membership | None,
+        termination: Termination,
     ) -> None:
         self._config = config
         self._values = values
+        self._termination = termination
         self.membership = membership
         self.run_id = membership.run_id if membership else secrets.token_hex(4)
         """Of the run, which all of its processes share."""
@@ -255,11 +262,13 @@ class ControlRun:
             self.say(f"control tower: {self.directory} cannot be written: {error}")
 
     def check_stop(self) -> None:
-        """In a worker: see whether the run is to stop.
+        """See whether the run is to stop.
 
         Raises:
-            RunStopped: it is; with the reason.
+            KeyboardInterrupt: this process was told so, and an interrupt was lost.
+            RunStopped: in a worker, the run is; with the reason.
         """
+        self._termination.repeat()
         if self.membership is None:
             return
         reason = self.journal().stop_reason()

@@ -24,6 +24,8 @@ class Termination:
     def __init__(self, *, from_the_start: bool) -> None:
         self._from_the_start = from_the_start
         self._ending = False
+        self._told: str | None = None
+        """The signal that interrupted, until the end has begun."""
         self._ours: list[int] = []
 
     @pytest.hookimpl(tryfirst=True)
@@ -50,8 +52,21 @@ class Termination:
     def begin_end(self) -> None:
         """From now on, what ends the run is not to be ended itself: requests are ignored."""
         self._ending = True
+        self._told = None
+
+    def repeat(self) -> None:
+        """Interrupt once more if a signal has, and nothing ends.
+
+        An interrupt that comes while Python calls a finalizer is dropped by it.
+
+        Raises:
+            KeyboardInterrupt: if so.
+        """
+        if self._told is not None:
+            raise KeyboardInterrupt(self._told)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if not self._ending:
             self._ending = True
-            raise KeyboardInterrupt(signal.Signals(number).name)
+            self._told = signal.Signals(number).name
+            raise KeyboardInterrupt(self._told)

@@ -60,7 +60,7 @@ class Check:
         self.ct = subprocess.Popen(
             [*HEEDING, *before, *command, "--sandbox", "bwrap"],
             cwd=self.control.pytester.path,
-            env={**os.environ, **self.variables},
+            env={**os.environ, "PYTHONFAULTHANDLER": "1", **self.variables},
             text=True,
             process_group=0,
             **(streams or {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}),
@@ -93,7 +93,13 @@ class Check:
     def ended(self) -> tuple[str, str]:
         """Wait for its end, by which pytest is gone too; what it printed."""
         assert self.ct is not None
-        said = self.ct.communicate(timeout=DEADLINE)
+        try:
+            said = self.ct.communicate(timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            for pid in self.children:
+                os.kill(pid, signal.SIGABRT)  # at which Python says where it is
+            said = self.ct.communicate(timeout=DEADLINE)
+            raise AssertionError(f"it did not end: {said}") from None
         assert [pid for pid in self.children if _state(pid)] == [], said
         return said
 

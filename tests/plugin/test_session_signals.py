@@ -82,6 +82,40 @@ def test_ctrl_c_reports_what_is_done_and_leaves_nothing(
     assert not _sandbox_directories(mixed)
 
 
+LOSES_IT = """
+import os, signal
+from pytest_control_tower.progress import ProgressLine
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+def show(self, then=ProgressLine._show):
+    if not os.path.exists("told"):
+        open("told", "w").close()
+        Finalized()
+    then(self)
+
+ProgressLine._show = show
+"""
+"""A plugin in which the signal comes when a finalizer runs, which drops interrupts."""
+
+
+@pytest.mark.slow
+def test_a_signal_that_a_finalizer_dropped_ends_the_run_all_the_same(
+    mixed: ControlPytester, heeded: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (mixed.pytester.path / "loses.py").write_text(LOSES_IT)
+    monkeypatch.setenv("PYTHONPATH", str(mixed.pytester.path), prepend=os.pathsep)
+    seconds = f"--ct-untrusted-policy-arg=seconds={_seconds(mixed)}"
+    args = mixed.subprocess_args(*MIXED, seconds, "-v", "-p", "loses")
+    result = mixed.pytester.run(*args, timeout=DEADLINE)
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*KeyboardInterrupt: SIGTERM*"])
+    assert not _processes_of(mixed)
+    assert not _sandbox_directories(mixed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),

@@ -8,13 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from control_tower.errors import UsageProblem, nearest, spoken, user_path
-from control_tower.trajectories.one_line import one_line
+from control_tower.errors import UsageProblem, spoken, user_path
 from control_tower.trajectories.sources import Recording
-
-_LISTED = 10
-_LONGEST = 200
-"""Characters of a text or an id that a message shows."""
+from control_tower.trajectories.wording import LISTED, near, short
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,7 @@ def find_run(text: str, runs: Sequence[Run], *, flag: str) -> Run:
     Raises:
         UsageProblem: there is none, or several are meant.
     """
-    shown = one_line(text, most=_LONGEST)
+    shown = short(text)
     if not text.strip():
         raise UsageProblem(f"{flag}: it is empty; `ct runs list` shows what there is")
     place = os.path.abspath(user_path(text, flag=flag))
@@ -86,10 +82,10 @@ def find_run(text: str, runs: Sequence[Run], *, flag: str) -> Run:
     if len(found) == 1 or exact:
         return found[0]
     if found:
-        more = f", … ({len(found) - _LISTED} more)" if len(found) > _LISTED else ""
-        ids = ", ".join(one_line(run.run_id, most=_LONGEST) for run in found[:_LISTED])
+        more = f", … ({len(found) - LISTED} more)" if len(found) > LISTED else ""
+        ids = ", ".join(short(run.run_id) for run in found[:LISTED])
         raise UsageProblem(f"{flag}: '{shown}' is ambiguous; it may be any of: {ids}{more}")
     names = [name for run in runs for name in (run.run_id, run.name, run.directory.name) if name]
-    close = [one_line(name) for name in nearest(text, names)] if len(text) <= _LONGEST else []
+    close = near(text, names)
     hint = f"did you mean {spoken(close)}?" if close else "`ct runs list` shows what there is"
     raise UsageProblem(f"{flag}: no run is named '{shown}'; {hint}")
